@@ -38,11 +38,8 @@ class TracedSpace(DecisionSpace):
         trace = sketch.trace.simplified(True)
         self._instructions = list(trace.insts)
         self._sampling = [one for one in self._instructions if is_sampling(one)]
-        self._placement = placement_of(self._instructions, maker)
-        if self._placement is None:
-            seen = probed_locations(self._instructions, maker)
-        else:
-            seen = self._placement.seen
+        placement = self._placement = placement_of(self._instructions, maker)
+        seen = placement.seen if placement else probed_locations(self._instructions, maker)
         knobs = [knob_of(one, trace.get_decision(one), seen.get(one, ())) for one in self._sampling]
         self._settles = any(isinstance(knob, LocationKnob) for knob in knobs)
         parts = {
