@@ -95,11 +95,10 @@ class GradientScheduler:
     def expected_gain(self, task: TaskState) -> float:
         """Seconds of the case's latency that one more round may save.
 
-        Minus infinity for a task without a valid trial: nothing is known of it.
+        Args:
+            task: One with a valid trial.
         """
-        rounds, best_s = len(task.best_s), _best_s(task)
-        if math.isinf(best_s):
-            return -math.inf
+        rounds, best_s = len(task.best_s), task.best_s[-1]
         past_s = 0.0
         if rounds > self.window:
             past_s = (task.best_s[-1 - self.window] - best_s) / self.window
@@ -134,13 +133,11 @@ class PredictedGain:
     def gain_a_second(self, task: TaskState) -> float:
         """Seconds of the case's latency that a second of search may save.
 
-        Minus infinity for a task without a valid trial: nothing is known of it.
+        Args:
+            task: One with a valid trial.
         """
-        rounds, best_s = len(task.best_s), _best_s(task)
-        if math.isinf(best_s):
-            return -math.inf
-        share = (task.expected_gain or 0.0) + self.optimism / rounds
-        return task.weight * best_s * share / max(task.round_s or 0.0, 1e-3)
+        share = (task.expected_gain or 0.0) + self.optimism / len(task.best_s)
+        return task.weight * task.best_s[-1] * share / max(task.round_s or 0.0, 1e-3)
 
 
 def _most_promising(
@@ -151,14 +148,11 @@ def _most_promising(
     for index in alive:
         if not tasks[index].best_s:
             return index
-    gains = [gain(tasks[index]) for index in alive]
+    # Nothing is known of a task without a valid trial.
+    gains = [gain(tasks[i]) if math.isfinite(tasks[i].best_s[-1]) else -math.inf for i in alive]
     if max(gains) == min(gains):
         return alive[draw(len(alive))]
     return alive[gains.index(max(gains))]
-
-
-def _best_s(task: TaskState) -> float:
-    return task.best_s[-1] if task.best_s else math.inf
 
 
 def _alive(tasks: Sequence[TaskState]) -> list[int]:
