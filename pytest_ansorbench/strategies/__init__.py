@@ -150,12 +150,7 @@ from pytest_ansorbench.strategies.program_model import (
     load_program_model,
     log2_throughput,
 )
-from pytest_ansorbench.strategies.proposer import (
-    Observation,
-    Proposer,
-    ProposerPolicy,
-    Setup,
-)
+from pytest_ansorbench.strategies.proposer import Observation, Proposer, ProposerPolicy, Setup
 from pytest_ansorbench.strategies.registry import BUILTIN, ENTRY_POINT_GROUP, Registry
 from pytest_ansorbench.strategies.rule_model import PredictedRules, RuleModel, load_rule_model
 from pytest_ansorbench.strategies.rule_policy import (
@@ -175,11 +170,7 @@ from pytest_ansorbench.strategies.scheduling import (
     TaskState,
 )
 from pytest_ansorbench.strategies.segment_mlp import SegmentMLP
-from pytest_ansorbench.strategies.sketch_policy import (
-    SketchChooser,
-    SketchPolicy,
-    UniformSketches,
-)
+from pytest_ansorbench.strategies.sketch_policy import SketchChooser, SketchPolicy, UniformSketches
 from pytest_ansorbench.strategies.space_policy import (
     LimitedSpace,
     SpacePolicy,

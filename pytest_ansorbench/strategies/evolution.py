@@ -37,11 +37,7 @@ from pytest_ansorbench.strategies.rule_policy import (
     StockRules,
     stock_weights,
 )
-from pytest_ansorbench.strategies.sketch_policy import (
-    SKETCH_CHOOSER,
-    SketchPolicy,
-    UniformSketches,
-)
+from pytest_ansorbench.strategies.sketch_policy import SKETCH_CHOOSER, SketchPolicy, UniformSketches
 
 # How often a population without a single valid new program is drawn again, as in the engine.
 _MAX_SAMPLINGS: Final = 5

@@ -16,11 +16,7 @@ from pytest_ansorbench.strategies.decisions.experience import is_experience, sav
 from pytest_ansorbench.strategies.model_file import file_facts, write_card
 from pytest_ansorbench.training.arrays import BadSamples, digest
 from pytest_ansorbench.training.cards import library_versions, rounded
-from pytest_ansorbench.training.experience import (
-    cross_predict_decisions,
-    experience_of,
-    joined,
-)
+from pytest_ansorbench.training.experience import cross_predict_decisions, experience_of, joined
 from pytest_ansorbench.training.fit_programs import (
     ProgramFitSettings,
     ProgramScores,

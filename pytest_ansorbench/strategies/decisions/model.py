@@ -9,11 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pytest_ansorbench.strategies.boosting import grown_trees
-from pytest_ansorbench.strategies.errors import (
-    require_at_least,
-    require_positive,
-    require_share,
-)
+from pytest_ansorbench.strategies.errors import require_at_least, require_positive, require_share
 
 
 class DecisionModel(Protocol):

@@ -15,12 +15,7 @@ from pytest_ansorbench.strategies.candidate import Candidate
 from pytest_ansorbench.strategies.decisions.design_space import DesignSpace
 from pytest_ansorbench.strategies.decisions.replays import Drafted, Replays
 from pytest_ansorbench.strategies.decisions.space import Point
-from pytest_ansorbench.strategies.proposer import (
-    DecisionPolicy,
-    Observation,
-    PointSetup,
-    Proposer,
-)
+from pytest_ansorbench.strategies.proposer import DecisionPolicy, Observation, PointSetup, Proposer
 
 # Points that are asked for at most for each that is wanted: most of them may be taken.
 _PATIENCE: Final = 8

@@ -40,12 +40,7 @@ from pytest_ansorbench.strategies.errors import (
     require_positive,
     require_share,
 )
-from pytest_ansorbench.strategies.proposer import (
-    DecisionPolicy,
-    Observation,
-    PointSetup,
-    Proposer,
-)
+from pytest_ansorbench.strategies.proposer import DecisionPolicy, Observation, PointSetup, Proposer
 
 # Random points that are drawn for each that is wanted: not all of them become programs.
 _DRAWN: Final = 8
