@@ -123,8 +123,7 @@ class TaskSearch:
     @property
     def rng_state(self) -> Mapping[str, Any]:
         """State of the proposer's own generator, which may be set."""
-        state: Mapping[str, Any] = self.setup.rng.bit_generator.state
-        return state
+        return self.setup.rng.bit_generator.state
 
     @rng_state.setter
     def rng_state(self, state: Mapping[str, Any]) -> None:

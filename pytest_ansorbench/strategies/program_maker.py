@@ -170,10 +170,7 @@ def mutate(mutator: Mutator, trace: Trace, seed: int) -> Trace | None:
     """
     from tvm_ffi import get_global_func
 
-    mutated: Trace | None = get_global_func("s_tir.meta_schedule.MutatorApply")(
-        mutator, trace, seed
-    )
-    return mutated
+    return get_global_func("s_tir.meta_schedule.MutatorApply")(mutator, trace, seed)
 
 
 def undecided(sketches: Sequence[Schedule]) -> list[Trace]:

@@ -54,8 +54,7 @@ class ProgramModel:
         Returns:
             Shape (programs,); mostly from `WORST` to 0.
         """
-        predicted: NDArray[np.float64] = self.booster.inplace_predict(features).astype(np.float64)
-        return predicted
+        return self.booster.inplace_predict(features).astype(np.float64)
 
     def save(self, path: Path) -> None:
         """Write the model in XGBoost's own format, as the suffix says: `.ubj` or `.json`."""
@@ -182,8 +181,7 @@ class _Corrected:
         if self.booster is not None:
             margin = expected.astype(np.float32)
             expected = self.booster.inplace_predict(rows, base_margin=margin).astype(np.float64)
-        throughput: NDArray[np.float64] = np.exp2(expected)
-        return throughput
+        return np.exp2(expected)
 
     def note(self, task: int, measured: NDArray[np.float32], latencies_s: Sequence[float]) -> None:
         self.rows.setdefault(task, []).append(measured)

@@ -111,5 +111,4 @@ class _PredictedRules:
         self._indices = indices  # of the model's rules among the target's
 
     def choose(self, programs: int, features: Callable[[], Features]) -> NDArray[np.intp]:
-        chosen: NDArray[np.intp] = self._indices[self._model.predict(pool(features()))]
-        return chosen
+        return self._indices[self._model.predict(pool(features()))]

@@ -141,5 +141,4 @@ def _shares(latencies_s: Sequence[float]) -> NDArray[np.float64]:
     best_s = min(latencies_s)
     if not np.isfinite(best_s):
         return np.zeros(len(latencies_s))
-    shares: NDArray[np.float64] = best_s / np.array(latencies_s)
-    return shares
+    return best_s / np.array(latencies_s)

@@ -146,5 +146,4 @@ def _logs(prior: DecisionModel | None, rows: NDArray[np.float32]) -> NDArray[np.
     """Logarithms of what a prior predicts, 0 without one; shape (points,)."""
     if prior is None:
         return np.zeros(len(rows))
-    logs: NDArray[np.float64] = np.log(prior.predict(rows))
-    return logs
+    return np.log(prior.predict(rows))

@@ -163,7 +163,7 @@ class DecisionSpace:
             np.sum([of_group[:, min(size, of_group.shape[1]) - 1] for of_group in inner], axis=0)
             for size in range(1, _largest(self._levels))
         ]
-        found: NDArray[np.float32] = np.concatenate(
+        return np.concatenate(
             [
                 *parts,
                 *sums,
@@ -174,7 +174,6 @@ class DecisionSpace:
             ],
             axis=1,
         )
-        return found
 
     def decisions_of(self, vector: Vector) -> list[Any]:
         """A vector as TVM's decisions, for the journal: JSON values."""

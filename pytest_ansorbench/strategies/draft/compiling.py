@@ -66,9 +66,6 @@ class CompileTime:
         )
 
         def discount(points: NDArray[np.float32]) -> NDArray[np.float64]:
-            factors: NDArray[np.float64] = np.exp(
-                -price * booster.inplace_predict(points).astype(np.float64)
-            )
-            return factors
+            return np.exp(-price * booster.inplace_predict(points).astype(np.float64))
 
         return discount
