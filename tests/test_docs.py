@@ -46,8 +46,6 @@ TERMS = (
     "verdict",
 )
 
-every_page = pytest.mark.parametrize("name", pages())
-
 
 def anchors(text):
     """What GitHub calls the headings of a page in links."""
@@ -70,55 +68,57 @@ def test_all_pages_are_read_in_an_afternoon():
     assert sum(len(page(name).split()) for name in written) <= 24_500
 
 
-@every_page
-def test_lines_are_wrapped_at_one_width(name):
-    # A link or a piece of code that does not fit stands on a line alone.
-    wide = [line for line in prose(page(name)) if len(line) > WIDTH and " " in line.strip("- ")]
-    assert not wide
+def test_lines_are_wrapped_at_one_width():
+    for name in pages():
+        # A link or a piece of code that does not fit stands on a line alone.
+        wide = [line for line in prose(page(name)) if len(line) > WIDTH and " " in line.strip("- ")]
+        assert not wide, name
 
 
-@every_page
-def test_links_lead_somewhere(name):
-    for destination in LINK.findall(page(name)):
-        if re.match(r"https?://", destination):
-            continue
-        file, _, anchor = destination.partition("#")
-        path = (REPOSITORY / name).parent / file if file else REPOSITORY / name
-        assert path.exists(), destination
-        assert not anchor or anchor in anchors(path.read_text(encoding="utf-8")), destination
+def test_links_lead_somewhere():
+    for name in pages():
+        for destination in LINK.findall(page(name)):
+            if re.match(r"https?://", destination):
+                continue
+            file, _, anchor = destination.partition("#")
+            path = (REPOSITORY / name).parent / file if file else REPOSITORY / name
+            where = f"{name}: {destination}"
+            assert path.exists(), where
+            assert not anchor or anchor in anchors(path.read_text(encoding="utf-8")), where
 
 
-@every_page
-def test_files_that_are_named_exist(name):
-    roots = (REPOSITORY, REPOSITORY / "pytest_ansorbench", (REPOSITORY / name).parent)
+def test_files_that_are_named_exist():
+    own = (REPOSITORY, REPOSITORY / "pytest_ansorbench")
     # Paths of files that a user has, or that a command writes, do not begin with one of these.
-    folders = [path for root in roots[:2] for path in root.iterdir() if path.is_dir()]
+    folders = [path for root in own for path in root.iterdir() if path.is_dir()]
     ours = "|".join(path.name for path in folders if not path.name.startswith("."))
-    for file in re.findall(rf"`((?:{ours})/[\w./*-]+)`", page(name)):
-        assert any(list(root.glob(file.rstrip("/"))) for root in roots), file
+    for name in pages():
+        roots = (*own, (REPOSITORY / name).parent)
+        for file in re.findall(rf"`((?:{ours})/[\w./*-]+)`", page(name)):
+            assert any(list(root.glob(file.rstrip("/"))) for root in roots), f"{name}: {file}"
 
 
-@every_page
-def test_options_that_are_mentioned_exist(name):
-    mentioned = set(re.findall(r"--ansor-[a-z]+(?:-[a-z]+)*", page(name)))
-    assert mentioned - {"--ansor-x-y"} <= {option.flag for option in OPTIONS} | {"--ansor-bench"}
+def test_options_that_are_mentioned_exist():
+    there = {option.flag for option in OPTIONS} | {"--ansor-bench", "--ansor-x-y"}
+    for name in pages():
+        assert set(re.findall(r"--ansor-[a-z]+(?:-[a-z]+)*", page(name))) <= there, name
 
 
-@every_page
-def test_commands_are_understood(name):
-    for words in map(shlex.split, commands(page(name))):
-        if words[0] == "ansor-bench":
-            make_parser().parse_args(words[1:])
-        if "--ansor-case" in words:
-            wanted = words[words.index("--ansor-case") + 1].split(",")
-            assert set(wanted) <= {case.id for case in CASES}
+def test_commands_are_understood():
+    for name in pages():
+        for words in map(shlex.split, commands(page(name))):
+            if words[0] == "ansor-bench":
+                make_parser().parse_args(words[1:])
+            if "--ansor-case" in words:
+                wanted = words[words.index("--ansor-case") + 1].split(",")
+                assert set(wanted) <= {case.id for case in CASES}, name
 
 
-@every_page
-def test_environments_that_are_mentioned_exist(name):
+def test_environments_that_are_mentioned_exist():
     sections = re.findall(r"^\[testenv:(.+)\]$", page("tox.ini"), re.M)
     there = {environment for section in sections for environment in expanded(section)}
-    assert set(re.findall(r"tox -e ([\w-]+)", page(name))) <= there
+    for name in pages():
+        assert set(re.findall(r"tox -e ([\w-]+)", page(name))) <= there, name
 
 
 def test_the_list_of_pages_is_complete():

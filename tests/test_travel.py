@@ -57,18 +57,12 @@ def sent(value, root=ROOT):
     return arrived(json.loads(json.dumps(packed(value, root))), root)
 
 
-def name_of(value):
-    return getattr(value, "id", None) or value.name
-
-
 RECOMPUTING = Strategy("recomputing", proposer=RandomTraces(), space=Recomputing())
 
 
-@pytest.mark.parametrize(
-    "value", [*BUILTIN, *CASES, scripted(("fine",), None), RECOMPUTING], ids=name_of
-)
-def test_every_shipped_case_and_strategy_arrives_as_it_was(value):
-    assert sent(value) == value and type(sent(value)) is type(value)
+def test_every_shipped_case_and_strategy_arrives_as_it_was():
+    for value in (*BUILTIN, *CASES, scripted(("fine",), None), RECOMPUTING):
+        assert sent(value) == value and type(sent(value)) is type(value)
 
 
 def test_fields_may_be_of_many_kinds(tmp_path):

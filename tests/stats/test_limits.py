@@ -19,10 +19,10 @@ LIMITED = [key for key, figure in FIGURES.items() if figure.limit_word]
 @pytest.mark.parametrize(
     "limit", [0.0, -1.0, math.nan, math.inf, 1e308, 5e-324, 10**400, "1", True, None]
 )
-@pytest.mark.parametrize("key", LIMITED)
-def test_bad_limits_are_refused(key: str, limit: Any) -> None:
-    with pytest.raises(ValueError, match=f"bad limit of {key} .*: expected a ratio from 1e-6 to"):
-        Limits({key: limit})
+def test_bad_limits_are_refused(limit: Any) -> None:
+    for key in LIMITED:
+        with pytest.raises(ValueError, match=f"bad limit of {key} .*: expected a ratio from 1e-6"):
+            Limits({key: limit})
 
 
 def test_limits_of_suites_are_numbers_in_settings() -> None:

@@ -15,10 +15,10 @@ def conv2d(**changes):
 
 
 @pytest.mark.parametrize("value", [0, -1, 1.5, "4", None, True])
-@pytest.mark.parametrize("field", [*CONV, "stride"])
-def test_conv2d_fields_are_positive_ints(field, value):
-    with pytest.raises(BadShape, match=rf"^bad {field} .*: expected a positive int, e.g. 1$"):
-        conv2d(**{field: value})
+def test_conv2d_fields_are_positive_ints(value):
+    for field in (*CONV, "stride"):
+        with pytest.raises(BadShape, match=rf"^bad {field} .*: expected a positive int, e.g. 1$"):
+            conv2d(**{field: value})
 
 
 def test_the_error_carries_the_culprit():
