@@ -1,9 +1,5 @@
 """Operators of a user's own: what they are called with, what is right, and what is refused."""
 
-import os
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
@@ -205,17 +201,3 @@ def test_a_logarithm_is_given_positive_numbers():
 def test_a_name_is_a_text(name):
     with pytest.raises(ValueError, match=f"bad name {name!r}: expected a text, e.g. 'scaled-add"):
         workloads.from_te(name, scaled_sum)
-
-
-def test_making_one_imports_no_tvm():
-    code = (
-        "import sys\n"
-        "from pytest_ansorbench import workloads\n"
-        "workloads.from_te('x', lambda: []); workloads.from_tir('x', lambda: None)\n"
-        "print('tvm' in sys.modules)"
-    )
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    child = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment
-    )
-    assert child.stdout.strip() == "False"
