@@ -116,6 +116,10 @@ class RendererContract:
         row = (Text("first"), cell, Text("last"))
         return self.written(Table(COLUMNS, (Group((row,)), Group((row,), "summary")), **more))
 
+    def column(self, *cells: Cell) -> str:
+        rows = tuple((Text("first"), cell, Text("last")) for cell in cells)
+        return self.written(Table(COLUMNS, (Group(rows),)))
+
     def test_examples_are_of_every_kind_of_cell(self) -> None:
         assert set(EXAMPLES) == set(get_args(Cell))
 
@@ -197,11 +201,11 @@ class RendererContract:
 
     @hostile
     def test_no_text_breaks_out_of_its_cell(self, text: str) -> None:
-        for cell in (Text(text), Setting(text), Setting((text, text))):
-            table = self.table(cell)
-            assert [len(row) for row in self.cells(table)] == [3, 3, 3]
-            assert [(row[0], row[2]) for row in self.cells(table)[1:]] == [("first", "last")] * 2
-            self.check_like(table, self.table(Text("harmless")))
+        table = self.column(Text(text), Setting(text), Setting((text, text)))
+        rows = self.cells(table)
+        assert [len(row) for row in rows] == [3] * 4
+        assert [(row[0], row[2]) for row in rows[1:]] == [("first", "last")] * 3
+        self.check_like(table, self.column(*[Text("harmless")] * 3))
 
     @hostile
     def test_no_text_breaks_out_of_its_sentence(self, text: str) -> None:
@@ -223,13 +227,13 @@ class RendererContract:
         harmless = "\n".join(["x"] * len(code.splitlines()))
         self.check_like(self.written(Code("title", code)), self.written(Code("title", harmless)))
 
-    def chart(self, label: str) -> str:
-        """A chart of every kind, with the same label in each."""
+    def chart(self, *labels: str) -> str:
+        """A chart of every kind, with the same labels in each."""
         axis = Axis("trials")
         return self.written(
-            Chart(axis, axis, (Series(label, (1,), (1,)),)),
-            Forest(axis, (Interval(label, Estimate(0.5, 0.4, 0.6)),)),
-            Bars(axis, (label,), (Stack(label, (1.0,)),)),
+            Chart(axis, axis, tuple(Series(label, (1,), (1,)) for label in labels)),
+            Forest(axis, tuple(Interval(label, Estimate(0.5, 0.4, 0.6)) for label in labels)),
+            Bars(axis, labels, tuple(Stack(label, (1.0,) * len(labels)) for label in labels)),
         )
 
     def check_like(self, text: str, harmless: str) -> None:
