@@ -12,6 +12,7 @@ from pytest_ansorbench.measure.intrinsics import register_intrinsics
 from pytest_ansorbench.measure.local.engine import LocalEngine
 from pytest_ansorbench.measure.settings import EngineSettings
 from tests import lasting_servers as servers
+from tests.forked_servers import forked_servers
 
 # Two workers share two cores. Threads that busy-wait take from the other one, a kernel's for a
 # fifth of a second after each call; pytest-xdist hands these on before its workers start any.
@@ -29,6 +30,13 @@ def target():
     found = resolve_target(None)
     register_intrinsics(found)
     return found
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _forked_servers():
+    """Fork servers and hosts are forked off one process that has imported TVM."""
+    with forked_servers():
+        yield
 
 
 @pytest.fixture(scope="session")

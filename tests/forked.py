@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import importlib
 import json
 import os
@@ -10,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+import traceback
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -39,10 +39,47 @@ def forked(
         cwd: Folder that it begins in.
         variables: What it finds in its environment besides.
     """
-    nursery = _nursery(preloaded)
+    if preloaded not in _nurseries:
+        _nurseries[preloaded] = new_nursery(preloaded)
+    nursery = _nurseries[preloaded]
     order = json.dumps([function, arguments, str(cwd), variables]).encode()
     socket.send_fds(nursery, [order], descriptors)
     return psutil.Process(int(nursery.recv(64)))
+
+
+def printed_by(code: str, *words: str, cwd: Path = ROOT, **variables: str) -> str:
+    """What code prints in a process that has imported TVM and pytest; fails if the code does."""
+    read, write = os.pipe()
+    with os.fdopen(read, encoding="utf-8") as out:
+        forked(
+            f"{__name__}:execute",
+            *(code, *words),
+            preloaded=_FIRST,
+            descriptors=[write],
+            cwd=cwd,
+            **variables,
+        )
+        os.close(write)
+        text, ended, whole = out.read().rpartition(_ENDED)
+    assert ended, whole
+    return text
+
+
+def execute(code: str, *given: Any) -> None:
+    """Run code as `python -c` does, with its output in a file."""
+    *sys.argv[1:], out = given
+    print_to(out)
+    sys.path.insert(0, os.getcwd())
+    exec(compile(code, "<code>", "exec"), {"__name__": "__main__"})
+    print(_ENDED, flush=True)
+
+
+def print_to(out: int) -> None:
+    """Have all that this process says go to a file."""
+    for number, name in ((1, "stdout"), (2, "stderr")):
+        os.dup2(out, number)
+        setattr(sys, name, os.fdopen(number, "w", 1, encoding="utf-8", closefd=False))
+    os.close(out)
 
 
 def kill(process: psutil.Process) -> None:
@@ -54,32 +91,47 @@ def kill(process: psutil.Process) -> None:
     process.wait()
 
 
-@functools.cache
-def _nursery(preloaded: tuple[str, ...]) -> socket.socket:
-    """A connection to a process that ends with the one that started it."""
+_ENDED = "<ended in order>"
+_FIRST = ("tvm", "pytest", "scipy.special")
+_first: list[subprocess.Popen[bytes]] = []
+_nurseries: dict[tuple[str, ...], socket.socket] = {}
+
+
+def new_nursery(preloaded: tuple[str, ...], parent: tuple[str, ...] = _FIRST) -> socket.socket:
+    """A connection to a process that forks, and ends with the one that has this end.
+
+    All but the first are forks themselves, of one that has preloaded some of the same.
+    """
     ours, theirs = socket.socketpair(type=socket.SOCK_SEQPACKET)
     with theirs:
-        process = subprocess.Popen(
-            [sys.executable, "-m", __name__, str(theirs.fileno()), *preloaded],
-            pass_fds=[theirs.fileno()],
-            env={**WITHOUT_TORCH, "TVM_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
-        )
-    _nurseries.append(process)
+        if preloaded == _FIRST:
+            process = subprocess.Popen(
+                [sys.executable, "-m", __name__, *_FIRST, str(theirs.fileno())],
+                pass_fds=[theirs.fileno()],
+                env={**WITHOUT_TORCH, "TVM_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
+            )
+            _first.append(process)
+        else:
+            names = [name for name in preloaded if name not in parent]
+            forked(f"{__name__}:serve", *names, preloaded=parent, descriptors=[theirs.fileno()])
     return ours
 
 
-_nurseries: list[subprocess.Popen[bytes]] = []
+def adopt(preloaded: tuple[str, ...], nursery: int) -> None:
+    """Have another process's forks be made for this one, too, by the number of a connection."""
+    _nurseries[preloaded] = socket.socket(fileno=nursery)
 
 
-def _serve() -> None:
-    """Fork off a process for each order, and say its number."""
-    for name in sys.argv[2:]:
+def serve(*given: Any) -> None:
+    """Preload, and fork off a process for each order, whose number is the reply."""
+    *names, orders_from = given
+    for name in names:
         if ":" in name:
             _named(name)()
         else:
             _named(name)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # what has ended leaves no zombie
-    orders = socket.socket(fileno=int(sys.argv[1]))
+    orders = socket.socket(fileno=int(orders_from))
     while True:
         order, descriptors, _, _ = socket.recv_fds(orders, 1 << 16, 8)
         if not order:
@@ -103,6 +155,8 @@ def _run(function: str, arguments: list[object], cwd: str, variables: dict[str, 
     os.environ.update(variables)
     try:
         _named(function)(*arguments)
+    except BaseException:
+        traceback.print_exc()
     finally:
         os._exit(0)
 
@@ -115,4 +169,4 @@ def _named(name: str) -> Any:
 
 
 if __name__ == "__main__":
-    _serve()
+    serve(*sys.argv[1:])

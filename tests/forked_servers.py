@@ -1,6 +1,6 @@
-"""Fork servers that are forked themselves: a new interpreter imports TVM for seconds.
+"""Fork servers and hosts that are forked themselves: a new interpreter imports TVM for seconds.
 
-All else about them is real. Tests of how servers start have servers of their own.
+All else about them is real. Tests of how they start have some of their own.
 """
 
 from __future__ import annotations
@@ -10,24 +10,40 @@ import os
 import socket
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
+from types import MappingProxyType
 
+import psutil
 import pytest
 
+from pytest_ansorbench.hosted import process
 from pytest_ansorbench.measure.local import fork_server
 from pytest_ansorbench.measure.local.channel import Channel
 from pytest_ansorbench.measure.local.interpreter import Interpreter, anonymous_file
-from tests.forked import forked
+from tests.forked import adopt, forked, new_nursery
+from tests.interpreters import is_as_it_is
 
 _MAIN = "pytest_ansorbench.measure.local.fork_server_main"
+_HOST = "pytest_ansorbench.hosted.main"
+_SERVER = (f"{_MAIN}:warm_up",)
 
 
 def interpreter(
-    python: str | None, module: str, options: Sequence[str], environment: Mapping[str, str]
+    python: str | None,
+    module: str,
+    options: Sequence[str] = (),
+    environment: Mapping[str, str] = MappingProxyType({}),
 ) -> Interpreter:
-    """A fork server of this interpreter is forked."""
-    if python is not None or module != _MAIN:
-        return Interpreter(python, module, options, environment)
-    return ForkedInterpreter(module, (f"{_MAIN}:warm_up",), options, environment)
+    """Fork servers and hosts of this interpreter are forked, under whatever path it has."""
+    ours = python is None or is_as_it_is(python)
+    if ours and module == _MAIN:
+        return ForkedInterpreter(module, _SERVER, options, environment)
+    if ours and module == _HOST:
+        with new_nursery(_SERVER, _SERVER) as nursery:  # of the host's own fork servers
+            return ForkedInterpreter(
+                module, (*_SERVER, _HOST), options, environment, "be_a_host", [nursery.fileno()]
+            )
+    return Interpreter(python, module, options, environment)
 
 
 class ForkedInterpreter(Interpreter):
@@ -39,24 +55,37 @@ class ForkedInterpreter(Interpreter):
         preloaded: tuple[str, ...],
         options: Sequence[str],
         environment: Mapping[str, str],
+        function: str = "be_it",
+        descriptors: Sequence[int] = (),
     ) -> None:
         self._python = "this"
         ours, theirs = socket.socketpair()
         self._log = anonymous_file()
         with theirs:
             self._process = forked(
-                f"{__name__}:be_it",
+                f"{__name__}:{function}",
                 module,
                 [*options],
                 preloaded=preloaded,
-                descriptors=[theirs.fileno(), self._log.fileno()],
+                descriptors=[theirs.fileno(), self._log.fileno(), *descriptors],
+                cwd=Path.cwd(),
                 **environment,
             )
         self.channel = Channel(ours)
         self.pid = self._process.pid
+        if module == _MAIN:
+            _servers.append(self._process)
 
     def died_of(self) -> tuple[str, str]:
         raise AssertionError("a process that was warm did not start")
+
+
+_servers: list[psutil.Process] = []
+
+
+def living_servers() -> list[psutil.Process]:
+    """The forked fork servers that this process has started."""
+    return [one for one in _servers if one.is_running()]
 
 
 def be_it(module: str, options: Sequence[str], control: int, log: int) -> None:
@@ -67,9 +96,16 @@ def be_it(module: str, options: Sequence[str], control: int, log: int) -> None:
     importlib.import_module(module).main([str(control), *options])
 
 
+def be_a_host(module: str, options: Sequence[str], control: int, log: int, nursery: int) -> None:
+    adopt(_SERVER, nursery)
+    with forked_servers():
+        be_it(module, options, control, log)
+
+
 @contextmanager
 def forked_servers() -> Iterator[None]:
-    """Engines in this process have such servers, unless they are of another interpreter."""
+    """Engines and hosts in this process have such servers, but those of another interpreter."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fork_server, "Interpreter", interpreter)
+        for starts in (fork_server, process):
+            patch.setattr(starts, "Interpreter", interpreter)
         yield

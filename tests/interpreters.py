@@ -28,6 +28,11 @@ def as_it_is(folder: Path) -> str:
     return _script(folder / "as-it-is", f'PYTHONPATH="{path}" exec "{sys.executable}" "$@"')
 
 
+def is_as_it_is(python: str) -> bool:
+    """Whether it is one of these."""
+    return Path(python).name == "as-it-is"
+
+
 def without_plugin(folder: Path) -> str:
     """One that has the standard library and nothing else."""
     return _script(folder / "bare", f'exec "{sys.executable}" -I -S "$@"')

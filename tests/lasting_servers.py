@@ -1,7 +1,6 @@
-"""Fork servers that outlast the sessions of tests, and are forked themselves.
+"""Fork servers that outlast the sessions of tests.
 
-A new one imports TVM for seconds. All else about them is real. Tests of how servers start and end
-have servers of their own.
+All else about them is real. Tests of how servers start and end have servers of their own.
 """
 
 from __future__ import annotations
@@ -18,7 +17,6 @@ import pytest
 from pytest_ansorbench.measure.local import engine as local
 from pytest_ansorbench.measure.local.fork_server import ForkServer, ServerDied
 from pytest_ansorbench.measure.remote import engine as remote
-from tests.forked_servers import forked_servers
 
 _MOST_IDLE = 4
 
@@ -97,7 +95,7 @@ def end_all() -> None:
 @contextmanager
 def lasting_servers() -> Iterator[None]:
     """Engines in this process have such servers."""
-    with forked_servers(), pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch:
         for module in (local, remote):
             patch.setattr(module, "ForkServer", LastingServer)
         yield

@@ -18,9 +18,11 @@ from pytest_ansorbench.hosted import (
     HostedStrategy,
     HostProcess,
     UnhostableError,
+    process,
 )
 from pytest_ansorbench.hosted.agreement import agreed
 from pytest_ansorbench.measure.engine import EngineError
+from pytest_ansorbench.measure.local.interpreter import Interpreter
 from pytest_ansorbench.measure.program import Program
 from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.measure.side_by_side import SideBySide, Span
@@ -202,8 +204,13 @@ def test_rounds_of_another_design_space_are_refused(arm, finished):
         begun(arm, resumed=[other])
 
 
-def test_a_host_that_is_killed_is_told_of_and_replaced(arm, host):
-    search = begun(arm)
+def test_a_host_that_is_killed_is_told_of_and_replaced(target, tmp_path, monkeypatch):
+    """One that is started for real, and starts its fork server so."""
+    host = HostProcess("old", interpreters.as_it_is(tmp_path), interpreters.ROOT, opening(target))
+    arm = HostedStrategy("random@old", RANDOM, host)
+    with monkeypatch.context() as patch:
+        patch.setattr(process, "Interpreter", Interpreter)
+        search = begun(arm)
     pid = host._running.pid
     started = [pid, *(child.pid for child in psutil.Process(pid).children(recursive=True))]
     psutil.Process(pid).kill()
@@ -215,6 +222,7 @@ def test_a_host_that_is_killed_is_told_of_and_replaced(arm, host):
     again.step()
     assert len(again.trials) == 2
     again.close()
+    host.close()
 
 
 @pytest.mark.parametrize(
@@ -272,7 +280,7 @@ class Faulty(Twice):
     def expression(self, x):
         # A worker of pytest-xdist has no spec.
         main = getattr(sys.modules["__main__"].__spec__, "name", "")
-        assert main != "pytest_ansorbench.hosted.main"
+        assert main != "tests.forked"
         return super().expression(x)
 
 

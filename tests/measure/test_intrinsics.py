@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import textwrap
 
 import pytest
 
 from pytest_ansorbench.packed import pack_program, pack_schedule
-from tests.interpreters import WITHOUT_TORCH
+from tests.forked import printed_by
 from tests.strategies.decisions.test_tensorized import DENSE, vectors_of, x86
 from tests.strategies.setups import spaces_of
 
@@ -19,15 +17,7 @@ pytestmark = pytest.mark.skipif(
 
 
 def run(code: str, *words: str) -> str:
-    completed = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code), *words],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        env=WITHOUT_TORCH,
-    )
-    assert completed.returncode == 0, completed.stderr
-    return completed.stdout.strip()
+    return printed_by(textwrap.dedent(code), *words).strip()
 
 
 def test_a_cpu_target_imports_its_own_intrinsics_only():

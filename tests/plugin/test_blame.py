@@ -268,12 +268,10 @@ FAULTS = {
 }  # fmt: skip
 
 STRATEGY_TESTS = """
-import psutil
 import pytest
 from tests.faults import Doubling
+from tests.forked_servers import living_servers
 from mine import STRATEGIES
-
-SERVER = "pytest_ansorbench.measure.local.fork_server_main"
 
 @pytest.mark.parametrize("name", [
     pytest.param(s.name, marks=pytest.mark.ansor_bench(strategy=f"fine,{s.name}"))
@@ -284,8 +282,7 @@ def test_fault(ansor_bench, name):
     try:
         ansor_bench(Doubling())
     finally:
-        own = psutil.Process().children()
-        servers = [one for one in own if SERVER in one.cmdline()]
+        servers = living_servers()
         assert servers and not any(server.children() for server in servers)
 
 @pytest.mark.ansor_bench(trials=2, round=2, repeats=1, final_turns=2, final_sets=1, strategy="fine")

@@ -21,7 +21,7 @@ class OnDevice(LocalEngine):
 
 
 @pytest.fixture(scope="module")
-def engine(_quick_start):
+def engine():
     settings = EngineSettings(build_timeout_s=3, run_timeout_s=3)
     with OnDevice(resolve_target(None), settings) as warm:
         yield warm

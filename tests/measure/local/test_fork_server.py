@@ -22,6 +22,8 @@ from pytest_ansorbench.measure.local.interpreter import (
     last_words,
 )
 from pytest_ansorbench.measure.local.supervisor import Supervisor
+from tests import interpreters
+from tests.forked_servers import forked_servers
 from tests.measure.local.processes import gone
 
 
@@ -117,23 +119,6 @@ def test_children_do_not_hold_each_others_channels(server):
     second.bury()
 
 
-def test_a_dead_server_is_noticed_by_whoever_asks():
-    server = ForkServer(threads=1, memory_limit_mb=1000)
-    server.wait_until_warm()
-    child = server.fork()
-    psutil.Process(server.pid).kill()
-    with pytest.raises(ServerDied):
-        child.bury()
-    with pytest.raises(ServerDied):
-        server.fork()
-    with pytest.raises(ServerDied):
-        server.load(b"")
-    server.close()
-    server.close()
-    with pytest.raises(ServerDied):
-        server.wait_for_end(child)
-
-
 def test_a_server_that_cannot_start_says_why(monkeypatch, tmp_path):
     (tmp_path / "tvm.py").write_text("raise ImportError('no TVM today')\n")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
@@ -217,11 +202,12 @@ def test_last_words_are_the_last_line():
 
 
 @pytest.fixture(scope="module")
-def strict(_started_for_real):
-    """One that a user started who has made errors of warnings."""
+def strict(_started_for_real, tmp_path_factory):
+    """One of an interpreter by its path, that a user started who has made errors of warnings."""
+    python = interpreters.as_it_is(tmp_path_factory.mktemp("pythons"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONWARNINGS", "error")
-        started = ForkServer(threads=1, memory_limit_mb=1000)
+        started = ForkServer(threads=1, memory_limit_mb=1000, python=python)
         started.wait_until_warm()
     yield started
     started.close()
@@ -231,16 +217,35 @@ def test_it_starts_where_warnings_are_errors(strict):
     assert strict.fork().bury().cause == "worker exited with code 0"
 
 
-def test_a_request_that_was_cut_short_is_the_servers_last(strict, monkeypatch):
+def test_a_dead_server_is_noticed_by_whoever_asks(strict):
+    child = strict.fork()
+    psutil.Process(strict.pid).kill()
+    with pytest.raises(ServerDied):
+        child.bury()
+    with pytest.raises(ServerDied):
+        strict.fork()
+    with pytest.raises(ServerDied):
+        strict.load(b"")
+    strict.close()
+    strict.close()
+    with pytest.raises(ServerDied):
+        strict.wait_for_end(child)
+
+
+def test_a_request_that_was_cut_short_is_the_servers_last(monkeypatch):
     def interrupted():
         raise KeyboardInterrupt
 
-    child = strict.fork()
+    with forked_servers():
+        server = ForkServer(threads=1, memory_limit_mb=1000)
+    server.wait_until_warm()
+    child = server.fork()
     with monkeypatch.context() as patch:
-        patch.setattr(strict, "_receive", interrupted)
+        patch.setattr(server, "_receive", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            strict.fork()
+            server.fork()
     # Its reply would pass for that to the next one.
-    for ask in (strict.fork, child.bury):
+    for ask in (server.fork, child.bury):
         with pytest.raises(ServerDied):
             ask()
+    server.close()
