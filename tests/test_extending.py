@@ -1,14 +1,12 @@
 """What docs/architecture.md says of adding things, tried by doing it: there, and nowhere else.
 
 Changes to the package are made in a copy of it, by the one or two edits that the page names. The
-copy is then used as a user would, in a subprocess.
+copy is then used as a user would, in a process that has not imported the package.
 """
 
 from __future__ import annotations
 
 import shutil
-import subprocess
-import sys
 import textwrap
 from pathlib import Path
 
@@ -17,9 +15,10 @@ import pytest
 import pytest_ansorbench
 from pytest_ansorbench import strategies
 from pytest_ansorbench.storage import write_result
+from tests.forked import printed_by
 from tests.pages import page
 from tests.plugin.conftest import measuring_fast
-from tests.plugin.project import Project, environment, options
+from tests.plugin.project import Project, options
 from tests.saved_cases import SAVED, result_of
 
 PACKAGE = Path(pytest_ansorbench.__file__).parent
@@ -36,7 +35,7 @@ def places(what: str) -> str:
 def copy(tmp_path):
     """A copy of the package, to be changed."""
     copied = tmp_path / "copy" / "pytest_ansorbench"
-    shutil.copytree(PACKAGE, copied, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(PACKAGE, copied)  # with what is compiled, as good as long as a file is the same
     return copied
 
 
@@ -47,21 +46,12 @@ def edit(path: Path, before: str, after: str) -> None:
     path.write_text(text.replace(before, after), encoding="utf-8")
 
 
-def run(copied: Path, *words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    """Run Python with the copy in place of the package."""
-    paths = {"PYTHONPATH": str(copied.parent), "PYTHONDONTWRITEBYTECODE": "1"}
-    return subprocess.run(
-        [sys.executable, *words],
-        cwd=cwd,
-        env=environment(**paths),
-        capture_output=True,
-        text=True,
-        timeout=120,
+def run(copied: Path, code: str, cwd: Path) -> str:
+    """What code prints with the copy in place of the package."""
+    first = (
+        f"import sys; sys.path.insert(0, {str(copied.parent)!r}); sys.dont_write_bytecode = True\n"
     )
-
-
-def pytest_in(copied: Path, cwd: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return run(copied, "-m", "pytest", *options("--ansor-bench", *words), cwd=cwd)
+    return printed_by(first + code, cwd=cwd)
 
 
 FIGURE = """
@@ -159,9 +149,7 @@ def test_a_gate_is_an_entry_in_the_table_of_figures(copy, saved):
     edit(table, "\n# By key.", MEASURE)
     edit(table, "        for figure in (\n", "        for figure in (" + FIGURE)
     words = options("--ansor-bench", "--ansor-replay=saved.json")
-    outcome = run(copy, "-c", GATED.format(words=words), cwd=saved)
-    assert outcome.returncode == 0, outcome.stdout + outcome.stderr
-    holds, broken, compared = outcome.stdout.split("#")
+    holds, broken, compared = run(copy, GATED.format(words=words), saved).split("#")
     assert "1 passed" in holds
     assert "search seconds = 0.50 [0.50, 0.50] exceeds the limit 0.30: broken" in broken
     assert "search_seconds_ratio" in compared
@@ -210,9 +198,7 @@ def test_a_renderer_is_a_module_and_its_entry(copy, saved):
         line,
         f"from pytest_ansorbench.report.render.tabs import Tabs\n{line}",
     )
-    outcome = run(copy, "-c", RENDERED, cwd=saved)
-    assert outcome.returncode == 0, outcome.stderr
-    rows = [line.split("\t") for line in outcome.stdout.splitlines()]
+    rows = [line.split("\t") for line in run(copy, RENDERED, saved).splitlines()]
     assert [row[:2] for row in rows[:2]] == [["a", "default"], ["a", "fast"]]
     assert len({len(row) for row in rows}) == 1
 
@@ -260,13 +246,12 @@ def why(""",
     )
     (tmp_path / "test_cases.py").write_text(ENGINE_CASES)
     (tmp_path / "conftest.py").write_text(ENGINE_CONFTEST)
-    outcome = pytest_in(
-        copy,
-        tmp_path,
-        *("--ansor-strategy=one,two", "--ansor-trials=2", "--ansor-round=2", "--ansor-repeats=2"),
+    words = options(
+        "--ansor-bench",
+        *("--ansor-strategy=one,two", "--ansor-trials=2", "--ansor-round=2", "--ansor-repeats=1"),
         *("--ansor-json=result.json", "test_cases.py"),
     )
-    assert outcome.returncode == 0, outcome.stdout + outcome.stderr
+    run(copy, f"import pytest; assert pytest.main({words}) == 0", tmp_path)
     assert '"cpu":"elsewhere"' in (tmp_path / "result.json").read_text()
 
 
