@@ -12,12 +12,16 @@ import io
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import (
+    AbstractContextManager,
+    contextmanager,
+    redirect_stderr,
+    redirect_stdout,
+)
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -27,6 +31,7 @@ import pytest
 
 from pytest_ansorbench.cli import main
 from pytest_ansorbench.storage import write_result
+from tests.plugin.apart import Apart, started
 from tests.saved_cases import SAVED, result_of
 
 REPOSITORY = Path(__file__).parents[2]
@@ -150,18 +155,12 @@ class Project:
         words = ("--ansor-bench", "--ansor-build-workers=1", *arguments)
         return self.pytest_apart(*words, **variables)
 
-    def start(self, *arguments: str, **variables: str) -> subprocess.Popen[str]:
+    def start(
+        self, *arguments: str, terminal: tuple[int, int] | None = None, **variables: str
+    ) -> AbstractContextManager[Apart]:
         """A bench that runs on its own, to be interrupted or killed."""
-        return subprocess.Popen(
-            command("--ansor-bench", *arguments),
-            cwd=self.root,
-            env=environment(**variables),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            # A suite that runs in the background hands down an ignored SIGINT.
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-        )
+        words = options("--ansor-bench", *arguments)
+        return started(words, self.root, terminal or os.pipe(), **environment(**variables))
 
     def _here(self, run: Callable[[], int], out: io.StringIO, **variables: str) -> Outcome:
         err = io.StringIO()

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import pty
 import re
-import signal
-import subprocess
 import time
 from contextlib import suppress
 
@@ -15,8 +13,9 @@ import pytest
 
 from pytest_ansorbench.measure.local import fork_server
 from pytest_ansorbench.measure.local.interpreter import Interpreter
+from tests.plugin.apart import Apart
 from tests.plugin.conftest import measuring_fast
-from tests.plugin.project import command, environment, trials
+from tests.plugin.project import trials
 
 REAL_CASES = """
 import pytest
@@ -159,7 +158,7 @@ def test_workers_that_do_not_start_fail_the_test_with_the_cause(project, tmp_pat
     assert "ImportError: planted" in outcome.out
 
 
-def children(process: subprocess.Popen) -> list[psutil.Process]:
+def children(process: Apart) -> list[psutil.Process]:
     return psutil.Process(process.pid).children(recursive=True)
 
 
@@ -187,14 +186,12 @@ def test_an_interrupt_shows_what_finished_leaves_no_process_and_tells_how_to_go_
         "--ansor-repeats=1",
         "--ansor-json=result.json",
     )
-    process = project.start("--ansor-build-workers=1", *arguments)
-    with process:
+    with project.start("--ansor-build-workers=1", *arguments) as process:
         wait_until((project.root / "reached").exists)
         workers = children(process)
         assert workers
-        process.send_signal(signal.SIGINT)
-        out, _ = process.communicate(timeout=60)
-    assert process.returncode == 2, out
+        out = process.interrupt()
+    assert out.endswith("exit code 2\n"), out
     assert rows(out)[0][0] == "doubling"
     assert "KeyboardInterrupt" in out
     assert not any(worker.is_running() for worker in workers)
@@ -225,21 +222,13 @@ def test_a_killed_session_shows_what_goes_on_and_leaves_neither_process_nor_file
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     screen, end = pty.openpty()
-    process = subprocess.Popen(
-        command("--ansor-bench", "--ansor-final-turns=1000"),
-        cwd=project.root,
-        env=environment(TMPDIR=str(temporary), TERM="xterm", COLUMNS="200"),
-        stdout=end,
-        stderr=end,
-    )
-    os.close(end)
-    with process:
+    variables = {"TMPDIR": str(temporary), "TERM": "xterm", "COLUMNS": "200"}
+    with project.start("--ansor-final-turns=1000", terminal=(screen, end), **variables) as process:
         terminal = Screen(screen)
         wait_until(lambda: terminal.shows(r"doubling  (running 1/1|\d+:\d\d so far)"))
         wait_until(lambda: len(children(process)) >= 2)  # the fork server and a candidate
         workers = children(process)
         process.kill()
-    os.close(screen)
     wait_until(lambda: not any(worker.is_running() for worker in workers), seconds=30)
     assert not list(temporary.rglob("*"))
 

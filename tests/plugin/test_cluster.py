@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 
 import psutil
 import pytest
@@ -23,15 +22,13 @@ def workers(tmp_path_factory):
 
 def test_repeats_are_carried_out_by_workers(project, workers):
     outcome = project.bench(
-        f"--ansor-cluster={workers.address}", "--ansor-repeats=2", "--ansor-json=out.json"
+        f"--ansor-cluster={workers.address}", "--ansor-repeats=1", "--ansor-json=out.json"
     )
     assert outcome.code == 0, outcome.text
     assert f"measuring on a cluster: asking tcp://{workers.address}, for 60 s" in outcome.out
     result = read_result(project.root / "out.json")
     [case] = result.cases
-    assert [(run.seed, run.strategy) for run in case.runs] == [
-        *((0, "one"), (0, "two"), (1, "one"), (1, "two")),
-    ]
+    assert [(run.seed, run.strategy) for run in case.runs] == [(0, "one"), (0, "two")]
     assert all(trial.status == "ok" for run in case.runs for trial in run.trials)
     assert {run.machine for run in case.runs} == set(result.machines)
     assert result.settings["cluster"] == f"tcp://{workers.address}"
@@ -82,8 +79,7 @@ def test_an_interrupted_session_goes_on(project, workers):
     with project.start(where, "--ansor-repeats=30", "--ansor-build-workers=1") as process:
         journals = project.root / ".ansor_bench" / "journals"
         wait_until(lambda: any(b'"final"' in one.read_bytes() for one in journals.glob("*.jsonl")))
-        process.send_signal(signal.SIGINT)
-        out, _ = process.communicate(timeout=60)
+        out = process.interrupt()
     assert "to go on where this stopped: --ansor-resume=0001" in out
     words = (where, "--ansor-repeats=3", "--ansor-resume=1", "--ansor-json=out.json")
     again = project.bench_apart(*words)
