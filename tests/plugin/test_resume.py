@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import gzip
 import json
-import time
 
 import pytest
 
 from pytest_ansorbench.storage import read_journal, read_result
 from pytest_ansorbench.storage.entries import FinalEntry, RoundEntry
+from tests.plugin.conftest import measuring_fast
 from tests.plugin.project import CASES, Project, trials
 
 pytestmark = pytest.mark.usefixtures("fast_engine")
@@ -30,25 +30,17 @@ def long(project):
     return project
 
 
-def start(project, *arguments):
-    return project.start("--ansor-build-workers=1", *BUDGET, *arguments)
-
-
 def journal(project, number=1):
     return project.root / ".ansor_bench" / "journals" / f"{number:04}.jsonl"
 
 
-def lines(path):
-    return path.read_bytes().count(b"\n") if path.exists() else 0
-
-
-def kill_at(process, path, wanted):
-    deadline = time.monotonic() + 60
-    while lines(path) < wanted and process.poll() is None:
-        assert time.monotonic() < deadline
-        time.sleep(0.002)
-    process.kill()
-    process.communicate(timeout=60)
+def cut(path, left):
+    """A kill leaves the first lines of a journal, and a process that is gone; these lines."""
+    packed = path.with_suffix(".jsonl.gz")
+    kept = gzip.decompress(packed.read_bytes()).splitlines(keepends=True)[:left]
+    packed.unlink()
+    path.write_bytes(b"".join(kept))
+    return kept
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +49,10 @@ def killed(tmp_path_factory):
     made = Project(tmp_path_factory.mktemp("killed"))
     made.write("conftest.py", CONFTEST)
     made.write("test_cases.py", CASES)
-    kill_at(start(made), journal(made), 6)
+    with measuring_fast():
+        assert made.bench(*BUDGET).code == 0
+    cut(journal(made), 6)
+    (made.root / "result.json").unlink()
     return made
 
 
@@ -68,18 +63,15 @@ def interrupted(killed, tmp_path):
 
 
 def test_killed_again_and_again_it_comes_to_the_same_end(long):
-    """A kill leaves the first lines of a journal, and a process that is gone."""
     path = journal(long)
     assert long.bench(*BUDGET).code == 0
     for left in (1, 4, 17, 22, 24, 30):  # in the first repeat, in its end, and in the second
-        packed = path.with_suffix(".jsonl.gz")
-        kept = gzip.decompress(packed.read_bytes()).splitlines(keepends=True)[:left]
-        packed.unlink()
-        path.write_bytes(b"".join(kept))
+        kept = cut(path, left)
         outcome = long.bench(*BUDGET, "--ansor-resume")
         assert outcome.code == 0, outcome.text
         # Nothing that was on disk was done again.
-        assert gzip.decompress(packed.read_bytes()).splitlines(keepends=True)[:left] == kept
+        packed = path.with_suffix(".jsonl.gz").read_bytes()
+        assert gzip.decompress(packed).splitlines(keepends=True)[:left] == kept
     past = read_journal(path)
     assert past.finished
     rounds = [entry for entry in past.entries if isinstance(entry, RoundEntry)]
