@@ -130,12 +130,8 @@ def test_a_result_without_schedules_says_so(tmp_path, capsys):
     assert "it keeps no schedules" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("words", "round_number", "shown", "asked"), [(["--case", MATMUL.id], 2, 0, 1), ([], 3, 5, 5)]
-)
-def test_ctrl_c_shows_what_has_an_interval(
-    path, capsys, monkeypatch, words, round_number, shown, asked
-):
+@pytest.mark.parametrize(("round_number", "shown"), [(2, 0), (3, 1)])
+def test_ctrl_c_shows_what_has_an_interval(path, capsys, monkeypatch, round_number, shown):
     renew, calls = Supervisor.renew, []
 
     def interrupted(self):
@@ -145,10 +141,11 @@ def test_ctrl_c_shows_what_has_an_interval(
         renew(self)
 
     monkeypatch.setattr(Supervisor, "renew", interrupted)
-    assert main(["kernels", path, *words, "--sets", "4", "--variant", "o1:opt-level=1"]) == 125
+    words = ["--case", MATMUL.id, "--sets", "4", "--variant", "o1:opt-level=1"]
+    assert main(["kernels", path, *words]) == 125
     captured = capsys.readouterr()
     assert captured.out.count("  o1  ") == shown + bool(shown)
-    assert f"interrupted after {shown} of {asked} kernels" in captured.err
+    assert f"interrupted after {shown} of 1 kernels" in captured.err
 
 
 def test_a_file_of_something_else_is_refused(tmp_path):

@@ -7,11 +7,20 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
+from pytest_ansorbench.measure import process_sets
+from pytest_ansorbench.measure.side_by_side import Span
 from tests import interpreters
 from tests.faults import Doubling
 
 QUICK = "--ansor-kernel-sets=2"
 KERNELS = "--ansor-kernels=saved.json"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _few_turns():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(process_sets, "_TURNS", Span(5, 5))
+        yield
 
 
 @pytest.fixture
