@@ -8,7 +8,6 @@ import time
 from pathlib import Path
 
 import pytest
-from distributed import Client
 
 from pytest_ansorbench.cli import main
 from pytest_ansorbench.cluster.workers import ClusterWatch, block_key
@@ -61,6 +60,8 @@ def test_watch_shows_the_newest_journal_once_where_there_is_no_terminal(storage,
 
 
 def test_watch_shows_what_workers_do(tmp_path, capsys):
+    from distributed import Client
+
     with (
         dask_processes.cluster(tmp_path, "free", "busy") as cluster,
         Client(cluster.address, timeout=30.0, set_as_default=False) as client,

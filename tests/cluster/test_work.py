@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from distributed import Client
 
 from pytest_ansorbench.bench import YardstickPlan
 from pytest_ansorbench.bench.blocks import Block
@@ -85,6 +84,8 @@ def project(tmp_path, monkeypatch):
 
 
 def test_classes_of_the_project_go_with_the_block(project, tmp_path, three_workers):
+    from distributed import Client
+
     data = packed(block(project.Own()), tmp_path)
     with Client(three_workers.address, set_as_default=False) as client:
         assert client.submit(read, data).result(timeout=60.0) == ("Own", "own", 1)

@@ -7,7 +7,6 @@ from statistics import NormalDist
 
 import numpy as np
 import pytest
-from scipy.stats import multivariate_normal
 
 from pytest_ansorbench.stats.looks import Looks
 from pytest_ansorbench.stats.relabellings import smallest_chance
@@ -34,6 +33,8 @@ def test_random_walks_cross_in_the_share_that_was_asked_for(total: float) -> Non
 
 def test_two_looks_cross_as_often_as_two_normal_variables_do() -> None:
     """Exactly, by the bivariate distribution: walks that were below 0 first may cross too."""
+    from scipy.stats import multivariate_normal  # which takes a second to import
+
     first, second = levels(Looks(3, 4), 0.025, 0)
     limits = NormalDist().inv_cdf(1.0 - first), NormalDist().inv_cdf(1.0 - second)
     correlation = math.sqrt(3 / 4)
