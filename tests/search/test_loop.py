@@ -52,10 +52,16 @@ SMALL = ("draft", "draft+transfer", "default+droplet")
 
 def brief(strategy):
     """The strategy with a population that takes a moment to breed."""
-    fields = {field.name for field in dataclasses.fields(strategy.proposer)}
+    return dataclasses.replace(strategy, proposer=smaller(strategy.proposer))
+
+
+def smaller(proposer):
+    fields = {field.name for field in dataclasses.fields(proposer)}
     less = {"population": 16, "min_unmeasured": 8, "generations": 1, "blind_generations": 1}
     less = {name: value for name, value in less.items() if name in fields}
-    return dataclasses.replace(strategy, proposer=dataclasses.replace(strategy.proposer, **less))
+    if "first" in fields:  # a search that another one follows
+        less["first"] = smaller(proposer.first)
+    return dataclasses.replace(proposer, **less)
 
 
 @pytest.mark.parametrize("strategy", BUILTIN, ids=lambda strategy: strategy.name)

@@ -94,10 +94,9 @@ def fingerprints(candidates):
 
 
 @pytest.mark.parametrize("sketch", [0, 2])
-def test_all_programs_come_from_the_sketch_the_policy_names(fast_engine, sketch):
-    run = finished(search(fast_engine, Evolution(Always(sketch), **SMALL)))
+def test_all_programs_come_from_the_sketch_the_policy_names(unbuilding_engine, sketch):
+    run = finished(search(unbuilding_engine, Evolution(Always(sketch), **SMALL)))
     assert {trial.sketch for trial in run.trials} == {sketch}
-    assert {trial.status for trial in run.trials} == {"ok"}
 
 
 def test_a_uniform_policy_draws_from_every_sketch_and_never_twice_the_same(target):
@@ -218,12 +217,13 @@ def test_without_blind_generations_nothing_is_searched_for_before_the_model_is_t
 def test_a_misleading_first_impression_is_corrected_in_what_is_proposed(target):
     etc = ExploreThenCommit(warmup_rounds=0, explore_rounds=1)
     setup = make_setup(target)
-    proposer = Evolution(etc, blind_generations=0).start(setup)
+    few = {**SMALL, "population": 48, "min_unmeasured": 24, "blind_generations": 0}
+    proposer = Evolution(etc, **few).start(setup)
     index = SketchIndex(setup.sketches)
     first_impression, truth = {0: 9.0, 1: 2.0, 2: 5.0}, {0: 1.0, 1: 2.0, 2: 5.0}
     mostly = []
     for turn in range(6):
-        candidates = proposer.propose(40)
+        candidates = proposer.propose(20)
         sketches = [index.of(candidate.trace) for candidate in candidates]
         mostly.append(max(set(sketches), key=sketches.count))
         gflops = first_impression if turn == 0 else truth
