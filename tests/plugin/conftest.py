@@ -68,6 +68,13 @@ def fast_engine():
 
 
 @pytest.fixture
+def unbuilding_engine():
+    """Likewise, and compile nothing: all programs are taken for right."""
+    with measuring_fast(compiles=False):
+        yield
+
+
+@pytest.fixture
 def small_populations(monkeypatch):
     """Genetic searches breed few programs: their own populations, of 512, take eight seconds."""
     small = {"population": 16, "generations": 1, "min_unmeasured": 4}
@@ -80,12 +87,12 @@ def small_populations(monkeypatch):
 
 
 @contextmanager
-def measuring_fast() -> Iterator[None]:
+def measuring_fast(*, compiles: bool = True) -> Iterator[None]:
     checked = toolchains.local_engine
 
     def engine(*settings):
         own = checked(*settings)
-        made = FastEngine(own.target)
+        made = FastEngine(own.target, compiles=compiles)
         made.machine = own.machine
         return made
 

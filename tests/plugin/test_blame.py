@@ -274,8 +274,8 @@ from tests.forked_servers import living_servers
 from mine import STRATEGIES
 
 @pytest.mark.parametrize("name", [
-    pytest.param(s.name, marks=pytest.mark.ansor_bench(strategy=f"fine,{s.name}"))
-    for s in STRATEGIES[1:]
+    pytest.param(name, marks=pytest.mark.ansor_bench(strategy=f"fine,{name}" if both else name))
+    for name, both in ((s.name, s.name.endswith("raises")) for s in STRATEGIES[1:])
 ])
 @pytest.mark.ansor_bench(trials=2, round=2, repeats=1, final_turns=2, final_sets=1)
 def test_fault(ansor_bench, name):

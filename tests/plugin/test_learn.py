@@ -15,7 +15,7 @@ from pytest_ansorbench.training.programs import load_programs
 from tests.plugin.conftest import measuring_fast
 from tests.plugin.project import Project
 
-pytestmark = pytest.mark.usefixtures("fast_engine")
+pytestmark = pytest.mark.usefixtures("unbuilding_engine")
 
 CASES = """
 import pytest
@@ -38,7 +38,7 @@ def taught(tmp_path_factory):
     """A project whose bench has learnt, and what that printed."""
     project = Project(tmp_path_factory.mktemp("taught"))
     project.write("test_cases.py", CASES)
-    with measuring_fast():
+    with measuring_fast(compiles=False):
         return project, project.bench(*QUICK)
 
 

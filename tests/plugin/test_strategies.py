@@ -7,7 +7,7 @@ import pytest
 from tests.pages import page
 from tests.plugin.project import trials
 
-pytestmark = pytest.mark.usefixtures("fast_engine")
+pytestmark = pytest.mark.usefixtures("unbuilding_engine")
 
 MATMUL = """
 import pytest
