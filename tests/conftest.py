@@ -11,6 +11,7 @@ from pytest_ansorbench.environment import resolve_target
 from pytest_ansorbench.measure.intrinsics import register_intrinsics
 from pytest_ansorbench.measure.local.engine import LocalEngine
 from pytest_ansorbench.measure.settings import EngineSettings
+from pytest_ansorbench.strategies import XGBoostModel
 from tests import lasting_servers as servers
 from tests.forked_servers import forked_servers
 
@@ -19,8 +20,8 @@ from tests.forked_servers import forked_servers
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 os.environ.setdefault("TVM_THREAD_POOL_SPIN_COUNT", "0")
 
-# Half of Hypothesis' own number: each run draws other examples, and some take 30 ms.
-settings.register_profile("suite", max_examples=50)
+# A third of Hypothesis' own number: each run draws other examples, and some take 30 ms.
+settings.register_profile("suite", max_examples=30)
 settings.load_profile("suite")
 
 
@@ -36,6 +37,21 @@ def target():
 def _forked_servers():
     """Fork servers and hosts are forked off one process that has imported TVM."""
     with forked_servers():
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _few_trees():
+    """MetaSchedule's model is done after 3 rounds of training without a gain, not after 50."""
+    start = XGBoostModel.start
+
+    def started(policy):
+        model = start(policy)
+        model._inst.early_stopping_rounds = 3
+        return model
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(XGBoostModel, "start", started)
         yield
 
 
