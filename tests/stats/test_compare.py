@@ -29,7 +29,7 @@ RATIOS = (
     "running_time_ratio",
     "throughput_ratio",
 )
-BOOTSTRAP = settings(deadline=None, max_examples=30)
+BOOTSTRAP = settings(deadline=None, max_examples=15)
 
 
 def against(reference: list[Run], challenger: list[Run], tolerance: float = 0.0) -> Comparison:
