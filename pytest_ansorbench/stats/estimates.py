@@ -58,6 +58,16 @@ def inverse(estimate: Estimate) -> Estimate:
     return Estimate(value, low, high, _TURNED.get(estimate.bound, estimate.bound))
 
 
+def around(value: float, low: float, high: float, bound: Bound = "value") -> Estimate:
+    """A ratio in an interval that reaches to it at least, and to no end on a bound's open side."""
+    return Estimate(
+        value,
+        0.0 if bound == "at-most" else min(low, value),
+        math.inf if bound == "at-least" else max(high, value),
+        bound,
+    )
+
+
 def widened(estimate: Estimate, error: float) -> Estimate:
     """A ratio with an interval that is wider by an error of its logarithm, to either side."""
     if not error or estimate.bound == "undefined":

@@ -16,7 +16,7 @@ import numpy as np
 
 from pytest_ansorbench.records import Estimate
 from pytest_ansorbench.stats.bootstrap import draw, percentile_interval
-from pytest_ansorbench.stats.estimates import UNDEFINED, quotient, quotients
+from pytest_ansorbench.stats.estimates import UNDEFINED, around, quotient, quotients
 from pytest_ansorbench.stats.figures import Figure
 from pytest_ansorbench.stats.paired_runs import PairedRuns
 from pytest_ansorbench.stats.power import FEWEST_REPEATS
@@ -139,8 +139,7 @@ def as_one(figure: Figure, before: PairedRuns, after: PairedRuns, factor: float)
 def _estimate(value: float, ratios: Floats, repeats: int, confidence: float) -> Estimate:
     if math.isnan(value):
         return UNDEFINED
-    low, high = percentile_interval(ratios, repeats, confidence, samples=2)
-    return Estimate(value, min(low, value), max(high, value))
+    return around(value, *percentile_interval(ratios, repeats, confidence, samples=2))
 
 
 def _spread(ratios: Floats, repeats: int) -> float | None:

@@ -16,10 +16,10 @@ from typing import Final
 
 import numpy as np
 
-from pytest_ansorbench.records import Estimate
+from pytest_ansorbench.records import Bound, Estimate
 from pytest_ansorbench.stats.bootstrap import Draws
 from pytest_ansorbench.stats.climb import Climb
-from pytest_ansorbench.stats.estimates import UNDEFINED
+from pytest_ansorbench.stats.estimates import UNDEFINED, around
 from pytest_ansorbench.stats.goal import EARLY, Goal
 from pytest_ansorbench.stats.inversion import BEYOND, STRIDE, outermost
 from pytest_ansorbench.stats.paired_runs import PairedRuns
@@ -43,15 +43,10 @@ def ladder_ratio(climb: Climb, confidence: float) -> Estimate:
     log_ratio = climb.log_ratio
     if math.isnan(log_ratio):
         return UNDEFINED
+    bound: Bound = "value"
     if math.isinf(log_ratio):
-        bound = math.exp(climb.log_bound)
-        low, high = _interval(climb, climb.log_bound, confidence)
-        if log_ratio > 0.0:
-            return Estimate(bound, min(low, bound), math.inf, "at-least")
-        return Estimate(bound, 0.0, max(high, bound), "at-most")
-    value = math.exp(log_ratio)
-    low, high = _interval(climb, log_ratio, confidence)
-    return Estimate(value, min(low, value), max(high, value))
+        bound, log_ratio = "at-least" if log_ratio > 0.0 else "at-most", climb.log_bound
+    return around(math.exp(log_ratio), *_interval(climb, log_ratio, confidence), bound)
 
 
 def ladder_ratios(climb: Climb, drawn: Draws) -> Floats:

@@ -10,7 +10,7 @@ import numpy as np
 
 from pytest_ansorbench.records import Bound, Estimate
 from pytest_ansorbench.stats.bootstrap import Draws, draw, percentile_interval
-from pytest_ansorbench.stats.estimates import UNDEFINED, quotient, quotients
+from pytest_ansorbench.stats.estimates import UNDEFINED, around, quotients
 from pytest_ansorbench.stats.paired_runs import PairedRuns
 from pytest_ansorbench.stats.trajectory import Floats, Hit, Spending, Trajectory
 
@@ -122,28 +122,20 @@ def _ratio(
     bound = bounds.get((bool(challenger.reached.any()), bool(reference.reached.any())))
     if bound is None:
         return UNDEFINED
-    # A run that never got there is censored at its end: all that it spent was in vain.
-    top = challenger.total if bound == "at-least" else challenger.expected
-    bottom = reference.total if bound == "at-most" else reference.expected
-    value = quotient(float(top[0]), float(bottom[0]))
+
+    def ratios(below: _Drawn, above: _Drawn) -> Floats:
+        # A run that never got there is censored at its end: all that it spent was in vain.
+        return quotients(
+            above.total if bound == "at-least" else above.expected,
+            below.total if bound == "at-most" else below.expected,
+        )
+
+    value = float(ratios(reference, challenger)[0])
     if math.isnan(value):
         return UNDEFINED
     repeats = reference.spent.shape[1]
-    below, above = resampled(draw(repeats))
-    low, high = percentile_interval(
-        quotients(
-            above.total if bound == "at-least" else above.expected,
-            below.total if bound == "at-most" else below.expected,
-        ),
-        repeats,
-        confidence,
-        samples=2,
-    )
-    if bound == "at-least":
-        return Estimate(value, min(low, value), math.inf, "at-least")
-    if bound == "at-most":
-        return Estimate(value, 0.0, max(high, value), "at-most")
-    return Estimate(value, min(low, value), max(high, value))
+    drawn = ratios(*resampled(draw(repeats)))
+    return around(value, *percentile_interval(drawn, repeats, confidence, samples=2), bound)
 
 
 def expected_running_time(hits: Sequence[Hit], spending: Spending) -> float:

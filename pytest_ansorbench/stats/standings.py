@@ -15,6 +15,7 @@ from pytest_ansorbench.records import Estimate
 from pytest_ansorbench.stats.bootstrap import draw, percentile_interval
 from pytest_ansorbench.stats.compare import final_gflops
 from pytest_ansorbench.stats.contests import Contest
+from pytest_ansorbench.stats.estimates import around
 from pytest_ansorbench.stats.goal import Goal
 from pytest_ansorbench.stats.ranks import mid_ranks
 from pytest_ansorbench.stats.trajectory import Floats, Spending, Trajectory
@@ -55,8 +56,8 @@ def mean_ranks(scores: Sequence[Mapping[str, float]], confidence: float) -> Mapp
     found = {}
     for place, arm in enumerate(arms):
         mean = float(table[:, place].mean())
-        low, high = percentile_interval(resampled[:, place], len(table), confidence)
-        found[arm] = Estimate(mean, min(low, mean), max(high, mean))
+        ends = percentile_interval(resampled[:, place], len(table), confidence)
+        found[arm] = around(mean, *ends)
     return found
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from pytest_ansorbench.records import Estimate
 from pytest_ansorbench.stats.bootstrap import Draws, draw, percentile_interval
-from pytest_ansorbench.stats.estimates import UNDEFINED, quotients
+from pytest_ansorbench.stats.estimates import UNDEFINED, around, quotients
 from pytest_ansorbench.stats.paired_runs import PairedRuns
 from pytest_ansorbench.stats.power import FEWEST_REPEATS
 from pytest_ansorbench.stats.ranks import chance_of_ranks, shift_interval
@@ -55,7 +55,7 @@ def throughput_ratio(paired: PairedRuns, confidence: float) -> Estimate:
         # A kernel that is missing has no place on a scale; it has one in a resample.
         drawn = _geometric_means(ratios[draw(len(ratios))])
         low, high = percentile_interval(drawn, len(ratios), confidence)
-    return Estimate(value, min(low, value), max(high, value))
+    return around(value, low, high)
 
 
 def throughput_ratios(paired: PairedRuns, drawn: Draws) -> Floats:
