@@ -152,10 +152,7 @@ class Climb:
 
     def _ends(self, reference: NDArray[np.intp]) -> tuple[Floats, Floats]:
         """Where the gain begins and ends for each choice of the reference's runs."""
-        if self.gain is not None:
-            first, end = (np.full(reference.shape[:-1], throughput) for throughput in self.gain)
-            return first, end
-        return gain_of(self.first[reference], self.best[reference], self.tolerance)
+        return gain_of(self.first[reference], self.best[reference], self.tolerance, self.gain)
 
     @property
     def log_bound(self) -> float:

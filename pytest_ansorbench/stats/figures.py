@@ -134,7 +134,7 @@ FIGURES: Final[Mapping[str, Figure]] = MappingProxyType(
                     name=f"throughput over {library}",
                     sense="larger",
                     subject="challenger",
-                    measure=_measure("OverPeer", library),
+                    measure=_measure("ThroughputRatio", library),
                     per_machine=True,
                     limit_word=f"min-over-{library}",
                 )

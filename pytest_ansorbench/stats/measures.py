@@ -12,7 +12,7 @@ import numpy as np
 from pytest_ansorbench.records import Estimate
 from pytest_ansorbench.stats.bootstrap import Draws
 from pytest_ansorbench.stats.climb import Climb
-from pytest_ansorbench.stats.estimates import UNDEFINED, widened
+from pytest_ansorbench.stats.estimates import widened
 from pytest_ansorbench.stats.goal import EARLY, Goal
 from pytest_ansorbench.stats.ladder import (
     ladder_chance,
@@ -130,64 +130,40 @@ def early_search_ratio() -> SearchRatio:
     return SearchRatio("search_s", EARLY)
 
 
-class ThroughputRatio(LimitedMeasure):
-    tests = 2
-
-    def values(self, paired: PairedRuns, drawn: Draws) -> Floats:
-        return throughput_ratios(paired, drawn)
-
-    def improved(self, run: Trajectory, factor: float) -> Trajectory:
-        return replace(run, final_s=run.final_s / factor)
-
-    def strata(self, paired: PairedRuns) -> tuple[Stratum, ...]:
-        logs = log_latencies(paired)
-        return () if logs is None else (kernel_stratum(logs), paired_kernel_stratum(logs))
-
-    def estimate(self, paired: PairedRuns, confidence: float) -> Estimate:
-        return throughput_ratio(paired, confidence)
-
-    def chance(self, paired: PairedRuns, limit: float, level: float) -> float:
-        return throughput_chance(paired, limit, level)
-
-    def spread(self, paired: PairedRuns) -> float | None:
-        return throughput_spread(paired)
-
-    def one_sided(self, paired: PairedRuns, limit: float) -> bool:
-        return all_below(paired, limit)
-
-
 @dataclass(frozen=True, slots=True)
-class OverPeer(LimitedMeasure):
-    """Final throughput, challenger over another library in the place of the reference.
+class ThroughputRatio(LimitedMeasure):
+    """Final throughput, challenger over reference, or over a library in the place of that.
 
     Undefined if the library was not measured in each repeat.
     """
 
     tests = 2
-    implementation: str
+    library: str = ""
 
     def values(self, paired: PairedRuns, drawn: Draws) -> Floats:
-        beside = paired.beside(self.implementation)
-        return np.full(len(drawn), np.nan) if beside is None else throughput_ratios(beside, drawn)
+        return throughput_ratios(self._sides(paired), drawn)
 
     def improved(self, run: Trajectory, factor: float) -> Trajectory:
         return replace(run, final_s=run.final_s / factor)
 
+    def strata(self, paired: PairedRuns) -> tuple[Stratum, ...]:
+        logs = log_latencies(self._sides(paired))
+        return () if logs is None else (kernel_stratum(logs), paired_kernel_stratum(logs))
+
     def estimate(self, paired: PairedRuns, confidence: float) -> Estimate:
-        beside = paired.beside(self.implementation)
-        return UNDEFINED if beside is None else throughput_ratio(beside, confidence)
+        return throughput_ratio(self._sides(paired), confidence)
 
     def chance(self, paired: PairedRuns, limit: float, level: float) -> float:
-        beside = paired.beside(self.implementation)
-        return 1.0 if beside is None else throughput_chance(beside, limit, level)
+        return throughput_chance(self._sides(paired), limit, level)
 
     def spread(self, paired: PairedRuns) -> float | None:
-        beside = paired.beside(self.implementation)
-        return None if beside is None else throughput_spread(beside)
+        return throughput_spread(self._sides(paired))
 
     def one_sided(self, paired: PairedRuns, limit: float) -> bool:
-        beside = paired.beside(self.implementation)
-        return beside is not None and all_below(beside, limit)
+        return all_below(self._sides(paired), limit)
+
+    def _sides(self, paired: PairedRuns) -> PairedRuns:
+        return paired.beside(self.library) if self.library else paired
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,18 +50,17 @@ class PairedRuns:
             self, reference=self.reference[:repeats], challenger=self.challenger[:repeats]
         )
 
-    def beside(self, implementation: str) -> PairedRuns | None:
-        """Another library in the place of the reference; None if a repeat lacks its latency.
+    def beside(self, implementation: str) -> PairedRuns:
+        """Another library in the place of the reference.
 
-        Its level is that of the reference's winner times their ratio, as that of a challenger is.
+        Its level is that of the reference's winner times their ratio, as that of a challenger is;
+        NaN in all repeats if one lacks it.
         """
-        found = [_peer_s(run, implementation) for run in self.reference]
-        peers = [
-            replace(run, final_s=latency_s)
-            for run, latency_s in zip(self.reference, found, strict=True)
-            if latency_s is not None
-        ]
-        return replace(self, reference=peers) if len(peers) == len(found) else None
+        found = np.array([_peer_s(run, implementation) for run in self.reference])
+        if np.isnan(found).any():
+            found[:] = math.nan
+        sides = zip(self.reference, found.tolist(), strict=True)
+        return replace(self, reference=[replace(run, final_s=one) for run, one in sides])
 
     @property
     def flops(self) -> int:
@@ -88,12 +87,9 @@ class PairedRuns:
         goal = self.goal
         if goal.gflops is not None:
             return np.full(len(drawn), self.flops / (goal.gflops * 1e9))
-        if self.gain is not None:
-            start, end = (np.full(len(drawn), throughput) for throughput in self.gain)
-        else:
-            best = np.array([1.0 / run.best_s for run in self.reference])
-            first = np.array([1.0 / run.first_s for run in self.reference])
-            start, end = gain_of(first[drawn], best[drawn], self.tolerance)
+        best = np.array([1.0 / run.best_s for run in self.reference])
+        first = np.array([1.0 / run.first_s for run in self.reference])
+        start, end = gain_of(first[drawn], best[drawn], self.tolerance, self.gain)
         throughput = start + goal.high * (end - start)
         with np.errstate(divide="ignore"):
             targets: Floats = (1.0 + _SLACK) / throughput
@@ -142,8 +138,19 @@ def pair_case_runs(case: CaseResult, challenger: str, criteria: Criteria) -> Pai
     return pair_runs(case.runs_of(case.strategies[0]), case.runs_of(challenger), criteria)
 
 
-def gain_of(first: Floats, best: Floats, tolerance: float) -> tuple[Floats, Floats]:
-    """Throughputs where the gain of reference runs along the last axis begins and ends."""
+def gain_of(
+    first: Floats,
+    best: Floats,
+    tolerance: float,
+    given: tuple[float, float] | None = None,
+) -> tuple[Floats, Floats]:
+    """Throughputs where the gain of reference runs along the last axis begins and ends.
+
+    Those that are given, if any, whatever the runs.
+    """
+    if given is not None:
+        start, end = (np.full(first.shape[:-1], throughput) for throughput in given)
+        return start, end
     high = np.median(best, axis=-1) * (1.0 - tolerance)
     return np.minimum(np.median(first, axis=-1), high), high
 
@@ -161,13 +168,13 @@ def _side_by_side(reference: Trajectory, challenger: Trajectory) -> Trajectory:
     return challenger.ending_at(reference.final_s * math.exp(ratios.log_ratio))
 
 
-def _peer_s(run: Trajectory, implementation: str) -> float | None:
-    """Latency of another library that was measured beside a run's winner; None if it was not."""
+def _peer_s(run: Trajectory, implementation: str) -> float:
+    """Latency of another library that was measured beside a run's winner; NaN if it was not."""
     faster = times_faster(run.run, implementation)
     if faster is not None:
         return run.final_s * faster
     peer = peer_of(run.run, implementation)
-    return None if peer is None else peer.final.latency_s
+    return math.nan if peer is None or peer.final.latency_s is None else peer.final.latency_s
 
 
 def _by_seed(runs: Sequence[Run]) -> list[Run]:

@@ -98,11 +98,11 @@ def log_latencies(paired: PairedRuns) -> Floats | None:
     """Logarithms of the final kernels' latencies, the reference's first, shape (2 * seeds,).
 
     One that is missing is slower than all others, but no more than so, that one more that is
-    missing counts for more. None if there is no kernel at all.
+    missing counts for more. None if there is no kernel at all, or a latency is not known (NaN).
     """
     latencies = _finals([*paired.reference, *paired.challenger])
     found = np.isfinite(latencies)
-    if not found.any():
+    if not found.any() or np.isnan(latencies).any():
         return None
     latencies[~found] = _LOST * latencies[found].max()
     logs: Floats = np.log(latencies)
