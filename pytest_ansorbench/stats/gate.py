@@ -84,18 +84,35 @@ class Judge:
         return replace(self, criteria=criteria)
 
     def gate(self, figure: Figure, evidence: Evidence, limit: float) -> Gate:
+        outcome, reason, p_value = self._outcome(figure, evidence, limit)
+        return Gate(
+            metric=figure.key,
+            limit=limit,
+            outcome=outcome,
+            reason=reason,
+            estimate=evidence.estimate,
+            repeats=evidence.repeats,
+            noise=self.criteria.noise,
+            family=self.family,
+            p_value=p_value,
+            advice=self._advice(figure, evidence, limit) if outcome == "undecided" else None,
+        )
+
+    def _outcome(
+        self, figure: Figure, evidence: Evidence, limit: float
+    ) -> tuple[Outcome, Reason, float | None]:
         estimate, edge = evidence.estimate, self._edge(figure, limit)
         if estimate.bound == "undefined":
-            return self._gate(figure, evidence, limit, "broken", "nothing-to-compare")
+            return "broken", "nothing-to-compare", None
         if _is_good(figure, estimate, limit):
-            return self._gate(figure, evidence, limit, "holds", "within")
+            return "holds", "within", None
         if _is_bad(figure, estimate, edge):
-            p_value = evidence.chance(figure, edge, self.level)
-            if p_value <= self.level:
-                return self._gate(figure, evidence, limit, "broken", "beyond", p_value)
-            return self._gate(figure, evidence, limit, "undecided", "chance", p_value)
+            chance = evidence.chance(figure, edge, self.level)
+            if chance <= self.level:
+                return "broken", "beyond", chance
+            return "undecided", "chance", chance
         reason: Reason = "within-noise" if _is_bad(figure, estimate, limit) else "straddles"
-        return self._gate(figure, evidence, limit, "undecided", reason)
+        return "undecided", reason, None
 
     def other_machine(self, figure: Figure, limit: float, repeats: int) -> Gate:
         """The gate on a figure that was not compared, since the machines differ: broken."""
@@ -108,28 +125,6 @@ class Judge:
             repeats=repeats,
             noise=self.criteria.noise,
             family=self.family,
-        )
-
-    def _gate(
-        self,
-        figure: Figure,
-        evidence: Evidence,
-        limit: float,
-        outcome: Outcome,
-        reason: Reason,
-        p_value: float | None = None,
-    ) -> Gate:
-        return Gate(
-            metric=figure.key,
-            limit=limit,
-            outcome=outcome,
-            reason=reason,
-            estimate=evidence.estimate,
-            repeats=evidence.repeats,
-            noise=self.criteria.noise,
-            family=self.family,
-            p_value=p_value,
-            advice=self._advice(figure, evidence, limit) if outcome == "undecided" else None,
         )
 
     def _edge(self, figure: Figure, limit: float) -> float:
