@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import cache
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -13,11 +13,12 @@ from pytest_ansorbench.records import CaseResult, Estimate, Gate
 from pytest_ansorbench.stats.changes import CaseChanges, Change, arms_in_both
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.estimates import quotient
-from pytest_ansorbench.stats.evidence import Evidence, as_one, observed
+from pytest_ansorbench.stats.evidence import Evidence, as_one, observed, suite_evidence
 from pytest_ansorbench.stats.figures import FIGURES, Figure
 from pytest_ansorbench.stats.gate import Judge, settled_gate
 from pytest_ansorbench.stats.limits import Allowance
 from pytest_ansorbench.stats.paired_runs import PairedRuns
+from pytest_ansorbench.stats.power import FEWEST_REPEATS
 from pytest_ansorbench.stats.strata import Strata
 from pytest_ansorbench.stats.stratum import Stratum, labels_of
 from pytest_ansorbench.stats.suite import ALL_CASES, not_silently
@@ -79,15 +80,8 @@ def _change(
 
         def evidence_at(look: int, confidence: float) -> Evidence:
             seen = _test(figure, [(then, now.first(look)) for then, now in pairs])
-            return Evidence(
-                seen.estimate(confidence),
-                seen.repeats,
-                counted=seen.chance,
-                smallest=seen.smallest_chance(1.0),
-                spread=cache(seen.spread),
-                endless_by_chance=True,
-                cases=seen.cases,
-            )
+            of_suite = suite_evidence(seen, seen.estimate(confidence), confidence)
+            return replace(of_suite, endless_by_chance=True, fewest_repeats=FEWEST_REPEATS)
 
         found = settled_gate(
             figure,
