@@ -8,8 +8,9 @@ from collections.abc import Sequence
 
 from pytest_ansorbench.records import ArmSummary, Comparison, Run
 from pytest_ansorbench.stats.estimates import widened
+from pytest_ansorbench.stats.goal import EARLY
 from pytest_ansorbench.stats.ladder import ahead_to
-from pytest_ansorbench.stats.measures import SearchRatio, early_search_ratio
+from pytest_ansorbench.stats.measures import SearchRatio
 from pytest_ansorbench.stats.paired_runs import PairedRuns
 from pytest_ansorbench.stats.running_time_ratio import (
     expected_running_time,
@@ -39,7 +40,7 @@ def compare(paired: PairedRuns, confidence: float) -> Comparison:
         reference=summarize_arm(paired.reference, target_s),
         challenger=summarize_arm(paired.challenger, target_s),
         search_ratio=SearchRatio("search_s").estimate(paired, confidence),
-        search_ratio_early=early_search_ratio().estimate(paired, confidence),
+        search_ratio_early=SearchRatio("search_s", EARLY).estimate(paired, confidence),
         search_ratio_paper=widened(search_ratio_paper(paired, confidence), paired.seconds_error),
         search_ratio_trials=SearchRatio("trials").estimate(paired, confidence),
         running_time_ratio=to_target,

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Literal
 
 from pytest_ansorbench.records import PEERS
+from pytest_ansorbench.stats.goal import EARLY, Goal
 
 if TYPE_CHECKING:
     from pytest_ansorbench.stats.measures import LimitedMeasure, Measure
@@ -72,7 +73,7 @@ def gates_per_case(keys: Iterable[str], strategies: int) -> int:
     )
 
 
-def _measure(name: str, *arguments: str) -> Callable[[], Measure]:
+def _measure(name: str, *arguments: str | Goal) -> Callable[[], Measure]:
     """What `measures` makes by a name; it is imported when the figure is computed."""
 
     def made() -> Measure:
@@ -105,7 +106,7 @@ FIGURES: Final[Mapping[str, Figure]] = MappingProxyType(
                 name="early search ratio S_early",
                 sense="smaller",
                 subject="challenger",
-                measure=_measure("early_search_ratio"),
+                measure=_measure("SearchRatio", "search_s", EARLY),
                 limit_word="max-early-search-ratio",
                 over_cases=True,
                 in_seconds=True,

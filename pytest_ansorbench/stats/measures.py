@@ -13,7 +13,7 @@ from pytest_ansorbench.records import Estimate
 from pytest_ansorbench.stats.bootstrap import Draws
 from pytest_ansorbench.stats.climb import Climb
 from pytest_ansorbench.stats.estimates import widened
-from pytest_ansorbench.stats.goal import EARLY, Goal
+from pytest_ansorbench.stats.goal import Goal
 from pytest_ansorbench.stats.ladder import (
     ladder_chance,
     ladder_lateness,
@@ -123,11 +123,6 @@ class SearchRatio(LimitedMeasure):
     def _error(self, paired: PairedRuns) -> float:
         """What runs of another day add to the error of a ratio; trials are the same any day."""
         return paired.seconds_error if self.spending == "search_s" else 0.0
-
-
-def early_search_ratio() -> SearchRatio:
-    """S_early."""
-    return SearchRatio("search_s", EARLY)
 
 
 @dataclass(frozen=True, slots=True)
