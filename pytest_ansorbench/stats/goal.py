@@ -31,9 +31,9 @@ class Goal:
         word, colon, rest = (part.strip() for part in text.partition(":"))
         if word == "way" and not colon:
             return cls()
-        if word == "way" and 0.0 < (share := _share(rest)) < 1.0:
+        if word == "way" and 0.0 < (share := parse_share(rest)) < 1.0:
             return cls(share)
-        if not colon and 0.0 < (share := _share(word)) <= 1.0:
+        if not colon and 0.0 < (share := parse_share(word)) <= 1.0:
             return cls(share, share)
         if not colon and 0.0 < (gflops := _number(word)) < math.inf:
             return cls(1.0, 1.0, gflops)
@@ -52,7 +52,8 @@ class Goal:
 EARLY: Final = Goal(0.1, 0.6)  # what comes before S: the way to a first good kernel
 
 
-def _share(text: str) -> float:
+def parse_share(text: str) -> float:
+    """The fraction that a percentage such as `90%` is; NaN for what is none."""
     return _number(text[:-1]) / 100.0 if text.endswith("%") else math.nan
 
 

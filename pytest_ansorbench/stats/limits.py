@@ -5,12 +5,12 @@ Standard library only: options are parsed with it before anything is run.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from pytest_ansorbench.stats.figures import FIGURES
+from pytest_ansorbench.stats.goal import parse_share
 
 _SUITE: Final = "suite_"
 
@@ -66,10 +66,7 @@ class Allowance:
             for key, figure in FIGURES.items()
             if (figure.over_cases if of_suite else figure.per_case)
         ]
-        try:
-            value = float(share.removesuffix("%")) / 100.0 if share.endswith("%") else math.nan
-        except ValueError:
-            value = math.nan
+        value = parse_share(share)
         if metric not in known or not 0.0 <= value < 1.0:
             names = ", ".join(_SUITE + key if of_suite else key for key in known)
             raise ValueError(
