@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from pytest_ansorbench.records import NoiseTrace
-from pytest_ansorbench.stats.paired_ratio import NeighbourRatios
+from pytest_ansorbench.stats.paired_ratio import Z95, NeighbourRatios
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,7 +28,6 @@ _FORGOTTEN: Final = math.exp(-1.0)
 _FEWEST: Final = 16  # slices below which nothing is said
 # A slice this many standard deviations off counts as that far off, and no farther
 _WINSOR: Final = 3.0
-_Z: Final = 1.96  # of the normal distribution, for 95%
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,4 +176,4 @@ def _level_error(logs: NDArray[Any], correlation: NDArray[Any]) -> float:
     end = int(below[0]) if len(below) else len(correlation)
     n = len(logs)
     tau = min(float(n), max(1.0, 1.0 + 2.0 * float(correlation[1:end].sum())))
-    return _Z * float(_pulled(logs).std()) * math.sqrt(tau / n)
+    return Z95 * float(_pulled(logs).std()) * math.sqrt(tau / n)

@@ -9,7 +9,7 @@ from functools import cache
 from statistics import median, stdev
 from typing import Final, Protocol
 
-_Z: Final = 1.96  # of the normal distribution, for 95%
+Z95: Final = 1.96  # of the normal distribution, for 95%
 
 
 class Sliced(Protocol):
@@ -68,7 +68,7 @@ class NeighbourRatios:
         within = math.sqrt(sum(_median_half_width(logs) ** 2 for logs in self.logs)) / sets
         if sets < 2:
             return within
-        between = _Z * stdev(median(logs) for logs in self.logs) / math.sqrt(sets)
+        between = Z95 * stdev(median(logs) for logs in self.logs) / math.sqrt(sets)
         return max(within, between)
 
 

@@ -36,7 +36,7 @@ from pytest_ansorbench.stats.evidence import Evidence
 from pytest_ansorbench.stats.figures import FIGURES
 from pytest_ansorbench.stats.gate import Judge, families
 from pytest_ansorbench.stats.noise_model import NoiseFigures, noise_figures
-from pytest_ansorbench.stats.paired_ratio import NeighbourRatios
+from pytest_ansorbench.stats.paired_ratio import Z95, NeighbourRatios
 from pytest_ansorbench.stats.power import t_quantile
 from pytest_ansorbench.stats.suite import not_silently
 
@@ -94,10 +94,10 @@ def machine_change(rebuilt: RebuiltKernels) -> MeanLog:
 
     An exact 0 if nothing was recorded, or nothing is compared with records.
     """
-    then = [noise_figures(trace) for trace in rebuilt.noise_then]
-    now = [noise_figures(trace) for trace in rebuilt.noise_now]
-    before = [figures for figures in then if figures is not None]
-    after = [figures for figures in now if figures is not None]
+    before, after = (
+        [figures for trace in traces if (figures := noise_figures(trace)) is not None]
+        for traces in (rebuilt.noise_then, rebuilt.noise_now)
+    )
     if not before or not after:
         return MeanLog(0.0, 0.0, 1)
     value = _mean_level(before) - _mean_level(after)
@@ -105,10 +105,9 @@ def machine_change(rebuilt: RebuiltKernels) -> MeanLog:
         max(figures.level_error for figures in before),
         max(figures.level_error for figures in after),
     )
-    return MeanLog(value, error / _Z, _MANY)
+    return MeanLog(value, error / Z95, _MANY)
 
 
-_Z: Final = 1.96  # of the normal distribution, for 95%
 _MANY: Final = 100  # degrees of freedom of an error that hundreds of slices tell
 
 
@@ -118,7 +117,7 @@ def _mean_level(figures: Sequence[NoiseFigures]) -> float:
 
 def has_changed(change: MeanLog) -> bool:
     """Whether a machine is another one by now, as far as kernels' speed can tell."""
-    return abs(change.value) - _Z * change.error > math.log1p(_MOST_CHANGE)
+    return abs(change.value) - Z95 * change.error > math.log1p(_MOST_CHANGE)
 
 
 def _judged(
