@@ -34,20 +34,16 @@ _PROGRESS: Final = {
 def caches_lines(results: Sequence[CaseResult]) -> Lines:
     """How trials found the caches, unless that is warm, as usual."""
     found = {run.caches: None for result in results for run in result.runs}
-    return Lines(
-        tuple(f"caches: {caches}: {_CACHES[caches]}" for caches in found if caches in _CACHES)
-    )
+    return Lines.of(f"caches: {caches}: {_CACHES[caches]}" for caches in found if caches in _CACHES)
 
 
 def space_lines(results: Sequence[CaseResult]) -> Lines:
     """Which arms had other sketches to choose from than the reference, as by rules of their own."""
-    return Lines(
-        tuple(
-            told
-            for result in results
-            for name in result.strategies[1:]
-            if (told := _space(result, name))
-        )
+    return Lines.of(
+        told
+        for result in results
+        for name in result.strategies[1:]
+        if (told := _space(result, name))
     )
 
 
@@ -78,37 +74,31 @@ def _sketches(result: CaseResult, name: str) -> set[tuple[int, str]]:
 def checked_lines(results: Sequence[CaseResult]) -> Lines:
     """What kernels of a case were compared on, unless that is one output on usual inputs."""
     checked = {run.case: run.checked for result in results for run in result.runs if run.checked}
-    return Lines(
-        tuple(
-            f"checked: {case}: {counted(one.outputs, 'output')}"
-            + (f" on inputs from {one.inputs}" if one.inputs else "")
-            for case, one in checked.items()
-            if one.outputs != 1 or one.inputs not in ("", _USUAL_INPUTS)
-        )
+    return Lines.of(
+        f"checked: {case}: {counted(one.outputs, 'output')}"
+        + (f" on inputs from {one.inputs}" if one.inputs else "")
+        for case, one in checked.items()
+        if one.outputs != 1 or one.inputs not in ("", _USUAL_INPUTS)
     )
 
 
 def landscape_lines(results: Sequence[CaseResult]) -> Lines:
     """Which runs searched a landscape, and what that says of their figures."""
-    return Lines(
-        tuple(
-            f"landscape: {result.case}: {counted(len(runs), 'run')} searched "
-            f"{' and '.join(result.landscapes)}, not a machine: latencies and seconds of building "
-            "and running are recorded ones, and proposing is left out; nothing of this gates"
-            for result in results
-            if (runs := [run for run in result.runs if run.landscape])
-        )
+    return Lines.of(
+        f"landscape: {result.case}: {counted(len(runs), 'run')} searched "
+        f"{' and '.join(result.landscapes)}, not a machine: latencies and seconds of building "
+        "and running are recorded ones, and proposing is left out; nothing of this gates"
+        for result in results
+        if (runs := [run for run in result.runs if run.landscape])
     )
 
 
 def recorded_lines(results: Sequence[CaseResult]) -> Lines:
     """Which runs of a case are of another day."""
-    return Lines(
-        tuple(
-            _recorded(result, runs)
-            for result in results
-            if (runs := [run for run in result.runs if run.recorded is not None])
-        )
+    return Lines.of(
+        _recorded(result, runs)
+        for result in results
+        if (runs := [run for run in result.runs if run.recorded is not None])
     )
 
 

@@ -18,13 +18,11 @@ from pytest_ansorbench.stats.paired_runs import pair_case_runs
 
 def control_lines(results: Sequence[CaseResult], criteria: Criteria) -> Lines:
     """Read the controls of cases that were run with one."""
-    return Lines(
-        tuple(
-            f"control: {result.case}: {sentence}"
-            for result in results
-            if result.control is not None
-            for sentence in _sentences(result, criteria)
-        )
+    return Lines.of(
+        f"control: {result.case}: {sentence}"
+        for result in results
+        if result.control is not None
+        for sentence in _sentences(result, criteria)
     )
 
 

@@ -46,9 +46,7 @@ def stage_lines(cases: Sequence[CaseResult]) -> Lines:
     by_strategy: dict[str, list[Run]] = {}
     for run in (run for case in cases for run in case.runs):
         by_strategy.setdefault(run.strategy, []).append(run)
-    return Lines(
-        tuple(f"stages: {told}" for runs in by_strategy.values() for told in _stages(runs))
-    )
+    return Lines.of(f"stages: {told}" for runs in by_strategy.values() for told in _stages(runs))
 
 
 def _stages(runs: Sequence[Run]) -> Iterator[str]:

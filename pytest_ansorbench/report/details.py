@@ -57,11 +57,11 @@ def _arm(result: CaseResult, row: ArmRow, ways: Ways) -> Iterator[Block]:
     yield from network_blocks(runs, _DEPTH)
     yield Lines((*mutation_sentences(runs), *draft_sentences(runs)), _DEPTH)
     if row.verdict is not None:
-        yield Lines(tuple(map(gate_sentence, row.verdict.gates)), _DEPTH)
+        yield Lines.of(map(gate_sentence, row.verdict.gates), _DEPTH)
         way = tuple(_milestone(stone, len(runs)) for stone in ways[row.strategy])
         yield Lines(way, _DEPTH)
-    yield Lines(
-        tuple(
+    yield Lines.of(
+        (
             f"seed {run.seed}, {sentence}"
             for run in sorted(runs, key=lambda run: run.seed)
             for sentence in (*_troubles(run), *decision_sentences(run))

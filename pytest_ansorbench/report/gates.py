@@ -31,7 +31,7 @@ def suite_sentence(suite: SuiteVerdict, gate: Gate) -> GateSentence:
 
 
 def suite_lines(suites: Sequence[SuiteVerdict]) -> Lines:
-    return Lines(tuple(suite_sentence(suite, gate) for suite in suites for gate in suite.gates))
+    return Lines.of(suite_sentence(suite, gate) for suite in suites for gate in suite.gates)
 
 
 def change_sentence(change: Change, any_machine: str, subject: str = "") -> Sentence:

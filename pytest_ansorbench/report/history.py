@@ -75,7 +75,7 @@ def history_report(stages: Sequence[Stage]) -> Report:
     cases = dict.fromkeys(case.case for stage in stages for case in stage.judged.cases)
     return Report.of(
         Section("suite", (_suites(stages), _suite_chart(stages))),
-        Section("changes", (Lines(tuple(_beyond_chance(stages))),)),
+        Section("changes", (Lines.of(_beyond_chance(stages)),)),
         *(_case(name, stages) for name in cases),
     )
 

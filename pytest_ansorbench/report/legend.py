@@ -40,7 +40,7 @@ def legend(columns: Sequence[str], *, criteria: Criteria, repeats: int, cases: i
         )
         if cases > 1:
             sentences += _over_cases(shown)
-    return Lines(tuple(sentences))
+    return Lines.of(sentences)
 
 
 def legend_in_brief(columns: Sequence[str], *, criteria: Criteria, repeats: int) -> Lines:

@@ -30,18 +30,15 @@ def noise_lines(noise: Sequence[MachineNoise]) -> Lines:
         worst = noisiest(_figures(noise, machine))
         if worst is not None and worst.scatter > MATTERS:
             sentences.append(f"noise: {_on(noise, machine)}{_noisy(worst)}")
-    return Lines(tuple(sentences))
+    return Lines.of(sentences)
 
 
 def noise_details(noise: Sequence[MachineNoise]) -> Lines:
     """Say how steady each machine was at each moment, and how long its noise lasts."""
-    return Lines(
-        tuple(
-            f"noise at the {one.moment}: {_on(noise, one.machine)}{_noisy(figures)}"
-            f"{_memory(figures)}"
-            for one in noise
-            if (figures := noise_figures(one.trace)) is not None
-        )
+    return Lines.of(
+        f"noise at the {one.moment}: {_on(noise, one.machine)}{_noisy(figures)}{_memory(figures)}"
+        for one in noise
+        if (figures := noise_figures(one.trace)) is not None
     )
 
 
@@ -54,7 +51,7 @@ def noise_warnings(noise: Sequence[MachineNoise]) -> Lines:
         if start is not None and end is not None:
             on = _on(noise, machine)
             sentences += [f"warning: {on}{warning}" for warning in _drift(start, end)]
-    return Lines(tuple(sentences), tone="warning")
+    return Lines.of(sentences, tone="warning")
 
 
 def noise_changes(before: Sequence[MachineNoise], after: Sequence[MachineNoise]) -> Lines:
@@ -64,7 +61,7 @@ def noise_changes(before: Sequence[MachineNoise], after: Sequence[MachineNoise])
         then, now = noisiest(_figures(before, machine)), noisiest(_figures(after, machine))
         if then is not None and now is not None:
             sentences += [f"{_on(after, machine)}{change}" for change in _since(then, now)]
-    return Lines(tuple(sentences), tone="warning")
+    return Lines.of(sentences, tone="warning")
 
 
 def _machines(noise: Sequence[MachineNoise]) -> Sequence[str]:

@@ -33,7 +33,7 @@ def peer_lines(cases: Sequence[CaseResult]) -> Lines:
         else:
             sentences.append(_all_together(compared, library))
         sentences += _failures(asked, library)
-    return Lines(tuple(sentences))
+    return Lines.of(sentences)
 
 
 def peers_of(case: CaseResult, library: Implementation) -> list[Peer]:

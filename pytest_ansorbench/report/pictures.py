@@ -10,14 +10,13 @@ from typing import Final
 import numpy as np
 
 from pytest_ansorbench.records import CaseResult, Run, SuiteVerdict
-from pytest_ansorbench.report.cells import Cell, Count, Number, Text
+from pytest_ansorbench.report.cells import Count, Number, Text
 from pytest_ansorbench.report.sections import (
     Axis,
     Bars,
     Block,
     Column,
     Forest,
-    Group,
     Interval,
     Lines,
     Stack,
@@ -149,16 +148,16 @@ def failures(case: CaseResult) -> Table:
         for trial in run.trials
         if trial.status != "ok"
     )
-    rows: tuple[tuple[Cell, ...], ...] = tuple(
+    rows = (
         (Text(strategy), Text(status), Count(count), Text(error))
         for (strategy, status, error), count in counts.most_common()
     )
-    return Table(_FAILURES, (Group(rows),))
+    return Table.of(_FAILURES, rows)
 
 
 def finals(case: CaseResult) -> Table:
     """Tabulate the slices of the final measurement, run by run."""
-    rows: tuple[tuple[Cell, ...], ...] = tuple(
+    rows = (
         (
             Text(run.strategy),
             Count(run.seed),
@@ -172,7 +171,7 @@ def finals(case: CaseResult) -> Table:
         for run in case.runs_of(strategy)
         if run.final is not None and run.final.latencies_s
     )
-    return Table(_FINALS, (Group(rows),))
+    return Table.of(_FINALS, rows)
 
 
 def pictures(case: CaseResult, ways: Ways) -> tuple[Block, ...]:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from pytest_ansorbench.records import Result
 from pytest_ansorbench.report.cells import Cell, Setting
-from pytest_ansorbench.report.sections import Code, Column, Group, Lines, Section, Table
+from pytest_ansorbench.report.sections import Code, Column, Lines, Section, Table
 
 _COLUMNS: Final = (Column("name", "name", kind="words"), Column("value", "value", kind="words"))
 
@@ -27,8 +27,7 @@ def provenance(result: Result, command: str) -> Section:
 
 
 def _table(heading: str, values: Mapping[str, Any]) -> tuple[Lines, Table]:
-    rows = tuple(_rows(values, ()))
-    return Lines((heading,)), Table(_COLUMNS, (Group(rows),))
+    return Lines((heading,)), Table.of(_COLUMNS, _rows(values, ()))
 
 
 def _rows(values: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[tuple[Cell, Cell]]:

@@ -66,11 +66,11 @@ def kernels_report(rebuilt: RebuiltKernels, verdicts: Sequence[KernelsVerdict]) 
     ]
     groups.append(Group(tuple(_suite_row(verdict) for verdict in verdicts), "summary"))
     notes = (
-        Lines(tuple(_failures(rebuilt.kernels))),
-        Lines(tuple(_gates(verdicts))),
+        Lines.of(_failures(rebuilt.kernels)),
+        Lines.of(_gates(verdicts)),
         *_machine(rebuilt),
-        Lines(tuple(_toolchains(rebuilt))),
-        Lines(tuple(_legend(rebuilt))),
+        Lines.of(_toolchains(rebuilt)),
+        Lines.of(_legend(rebuilt)),
     )
     return Report.of(Section("kernels", (Table(_COLUMNS, tuple(groups)),)), Section("notes", notes))
 

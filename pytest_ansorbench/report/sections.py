@@ -6,6 +6,7 @@ may come from a file.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -40,6 +41,10 @@ class Lines:
     depth: int = 0
     tone: Tone = "plain"
 
+    @classmethod
+    def of(cls, sentences: Iterable[Sentence], depth: int = 0, tone: Tone = "plain") -> Lines:
+        return cls(tuple(sentences), depth, tone)
+
 
 @dataclass(frozen=True, slots=True)
 class Column:
@@ -68,6 +73,11 @@ class Table:
     columns: tuple[Column, ...]
     groups: tuple[Group, ...]
     depth: int = 0
+
+    @classmethod
+    def of(cls, columns: Sequence[Column], rows: Iterable[Sequence[Cell]], depth: int = 0) -> Table:
+        """Rows that all belong together."""
+        return cls(tuple(columns), (Group(tuple(map(tuple, rows))),), depth)
 
     def __post_init__(self) -> None:
         for row in self.rows:

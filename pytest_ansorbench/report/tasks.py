@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from statistics import median
 from typing import Final
 
 from pytest_ansorbench.records import Run, Trial
 from pytest_ansorbench.report.cells import Cell, Count, Gap, Number, Text
-from pytest_ansorbench.report.sections import Column, Group, Lines, Section, Table
+from pytest_ansorbench.report.sections import Column, Lines, Section, Table
 from pytest_ansorbench.report.wording import counted
 from pytest_ansorbench.search import TaskDescription
 
@@ -35,7 +36,7 @@ _TUNED: Final = (
 
 def tasks_table(tasks: Sequence[TaskDescription]) -> Section:
     """Tabulate the tasks of a case, at least one, in their order."""
-    rows = tuple(
+    rows = (
         (
             Count(index),
             Text(task.name),
@@ -46,7 +47,7 @@ def tasks_table(tasks: Sequence[TaskDescription]) -> Section:
         )
         for index, task in enumerate(tasks)
     )
-    return Section("tasks", (Table(_TO_TUNE, (Group(rows),)),))
+    return Section("tasks", (Table.of(_TO_TUNE, rows),))
 
 
 def tasks_sums(tasks: Sequence[TaskDescription]) -> Section:
@@ -74,8 +75,7 @@ def network_blocks(runs: Sequence[Run], depth: int) -> tuple[Lines | Table, ...]
     """
     if len(runs[0].tasks) < 2:
         return ()
-    sentences = (*_measured(runs), *_lacking(runs))
-    return Lines(sentences, depth), Table(_TUNED, (Group(_rows(runs)),), depth)
+    return Lines((*_measured(runs), *_lacking(runs)), depth), Table.of(_TUNED, _rows(runs), depth)
 
 
 def _measured(runs: Sequence[Run]) -> Iterator[str]:
@@ -113,7 +113,7 @@ def _lacking(runs: Sequence[Run]) -> Iterator[str]:
         )
 
 
-def _rows(runs: Sequence[Run]) -> tuple[tuple[Cell, ...], ...]:
+def _rows(runs: Sequence[Run]) -> Iterator[tuple[Cell, ...]]:
     tasks = runs[0].tasks
     best_s = [_median_s(trials) for trials in zip(*(run.best_trials for run in runs), strict=True)]
     total_s = sum(
@@ -121,11 +121,7 @@ def _rows(runs: Sequence[Run]) -> tuple[tuple[Cell, ...], ...]:
         for task, latency_s in zip(tasks, best_s, strict=True)
         if latency_s < math.inf
     )
-    trials = [0] * len(tasks)
-    for run in runs:
-        for trial in run.trials:
-            trials[run.task_of(trial)] += 1
-    rows = []
+    trials = Counter(run.task_of(trial) for run in runs for trial in run.trials)
     for index, (task, latency_s) in enumerate(zip(tasks, best_s, strict=True)):
         found: tuple[Cell, ...] = (Gap.IRRELEVANT,) * 3
         if latency_s < math.inf:
@@ -136,8 +132,7 @@ def _rows(runs: Sequence[Run]) -> tuple[tuple[Cell, ...], ...]:
             )
         work = Number.of(task.flops / 1e6, ".2f")
         named = (Count(index), Text(task.name), Count(task.weight), work)
-        rows.append((*named, *found, Count(trials[index])))
-    return tuple(rows)
+        yield (*named, *found, Count(trials[index]))
 
 
 def _median_s(best_trials: Sequence[Trial | None]) -> float:

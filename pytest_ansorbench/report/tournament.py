@@ -221,7 +221,7 @@ def _matrix(arms: Sequence[str], pairs: Sequence[Duel]) -> Table:
         Column("strategy", "S over", kind="words"),
         *(Column(f"over_{place}", f"{place}") for place, _ in enumerate(arms, 1)),
     )
-    rows = tuple(
+    rows = (
         (
             Count(place),
             Text(arm),
@@ -229,11 +229,11 @@ def _matrix(arms: Sequence[str], pairs: Sequence[Duel]) -> Table:
         )
         for place, arm in enumerate(arms, 1)
     )
-    return Table(columns, (Group(rows),) if pairs else ())
+    return Table.of(columns, rows if pairs else ())
 
 
 def _pairs(pairs: Sequence[Duel], criteria: Criteria) -> Table:
-    rows = tuple(
+    rows = (
         (
             Text(pair.challenger),
             Text(pair.reference),
@@ -247,7 +247,7 @@ def _pairs(pairs: Sequence[Duel], criteria: Criteria) -> Table:
         )
         for pair in pairs
     )
-    return Table(_PAIRS, (Group(rows),))
+    return Table.of(_PAIRS, rows)
 
 
 def _bare(ratio: Estimate) -> Cell:
@@ -347,7 +347,7 @@ def _cases(
                 Text(", ".join(arm for arm in arms if arm not in contest.arms)),
             )
         )
-    return Table(_CASES, (Group(tuple(rows)),))
+    return Table.of(_CASES, rows)
 
 
 def _highest(scores: Mapping[str, float]) -> str:

@@ -23,7 +23,7 @@ def tuning_report(result: Result, command: str, notes: Sequence[str]) -> Report:
 
 def tuned_lines(result: Result) -> Section:
     """Say of each case how fast it was and is."""
-    return Section("verdicts", (Lines(tuple(map(_sentence, result.cases))),))
+    return Section("verdicts", (Lines.of(map(_sentence, result.cases)),))
 
 
 def before_tuning(case: CaseResult) -> ReferenceKernel | None:

@@ -46,7 +46,7 @@ def verdict_lines(cases: Sequence[CaseResult], suites: Sequence[SuiteVerdict], g
             sentences += [_case(verdict, goal) for verdict in alike]
         else:
             sentences += _alike(alike, "hold" if outcome == "holds" else "are undecided")
-    return Lines(tuple(sentences))
+    return Lines.of(sentences)
 
 
 def _suite(suite: SuiteVerdict, compared: Sequence[Comparison], goal: Goal) -> Sentence:

@@ -61,7 +61,7 @@ def workers_report(workers: Sequence[WorkerActivity]) -> Report:
     """Report on the workers of a cluster that take blocks, and what each is at."""
     busy = sum(bool(one.session) for one in workers)
     line = f"{counted(len(workers), 'worker')}, {busy}/{len(workers)} at work"
-    rows = tuple(
+    rows = (
         (
             Text(one.name),
             Text(one.session) if one.session else Gap.IRRELEVANT,
@@ -70,7 +70,7 @@ def workers_report(workers: Sequence[WorkerActivity]) -> Report:
         )
         for one in workers
     )
-    return Report.of(Section("workers", (Lines((line,)), Table(_WORKER_COLUMNS, (Group(rows),)))))
+    return Report.of(Section("workers", (Lines((line,)), Table.of(_WORKER_COLUMNS, rows))))
 
 
 def _summary(session: WatchedSession) -> str:

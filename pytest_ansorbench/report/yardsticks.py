@@ -26,11 +26,9 @@ def peak_lines(cases: Sequence[CaseResult]) -> Lines:
         if found.peak is not None
     }
     several = len({machine for machine, _ in peaks}) > 1
-    return Lines(
-        tuple(
-            f"peak: {f'{machine}: ' if several else ''}{_peak(peak)}"
-            for (machine, _), peak in peaks.items()
-        )
+    return Lines.of(
+        f"peak: {f'{machine}: ' if several else ''}{_peak(peak)}"
+        for (machine, _), peak in peaks.items()
     )
 
 

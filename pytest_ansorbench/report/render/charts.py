@@ -52,11 +52,8 @@ def _bars(bars: Bars) -> Table:
         Column("label", heading, kind="words"),
         *(Column(part, part, unit) for part in bars.parts),
     )
-    rows: tuple[tuple[Cell, ...], ...] = tuple(
-        (Text(stack.label), *(Number.of(length) for length in stack.lengths))
-        for stack in bars.stacks
-    )
-    return Table(columns, (Group(rows),))
+    rows = ((Text(stack.label), *map(Number.of, stack.lengths)) for stack in bars.stacks)
+    return Table.of(columns, rows)
 
 
 def _curves(chart: Chart) -> tuple[Block, ...]:
@@ -71,14 +68,11 @@ def _few(chart: Chart, end: float) -> Table:
         Column("x", chart.x.heading, chart.x.unit),
         *(Column(series.label, series.label, chart.y.unit) for series in chart.series),
     )
-    rows = tuple(
-        (
-            Number.of(place * end),
-            *(_value(series, place * end) for series in chart.series),
-        )
+    rows = (
+        (Number.of(place * end), *(_value(series, place * end) for series in chart.series))
         for place in _PLACES
     )
-    return Table(columns, (Group(rows),))
+    return Table.of(columns, rows)
 
 
 def _many(chart: Chart, end: float) -> Table:
@@ -87,11 +81,11 @@ def _many(chart: Chart, end: float) -> Table:
         Column("curve", chart.x.heading, kind="words"),
         *(Column(f"at_{place:g}", f"{place * end:.4g}{unit}", chart.y.unit) for place in _PLACES),
     )
-    rows = tuple(
+    rows = (
         (Text(series.label), *(_value(series, place * end) for place in _PLACES))
         for series in chart.series
     )
-    return Table(columns, (Group(rows),))
+    return Table.of(columns, rows)
 
 
 def _value(series: Series, x: float) -> Cell:
