@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterable
 from itertools import groupby
 from typing import Final
 
@@ -52,7 +53,9 @@ def _bars(bars: Bars) -> Table:
         Column("label", heading, kind="words"),
         *(Column(part, part, unit) for part in bars.parts),
     )
-    rows = ((Text(stack.label), *map(Number.of, stack.lengths)) for stack in bars.stacks)
+    rows: Iterable[tuple[Cell, ...]] = (
+        (Text(stack.label), *map(Number.of, stack.lengths)) for stack in bars.stacks
+    )
     return Table.of(columns, rows)
 
 
