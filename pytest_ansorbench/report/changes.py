@@ -108,6 +108,6 @@ def change_forests(changes: Sequence[CaseChanges]) -> Iterator[Forest]:
         rows = (
             Interval(f"{change.case}, {change.strategy}", change.ratio)
             for change in of_all
-            if change.metric == metric and change.ratio.bound != "undefined"
+            if change.metric == metric
         )
-        yield Forest(axis, tuple(rows))
+        yield Forest.of(axis, rows)

@@ -9,8 +9,8 @@ from typing import Final
 
 import numpy as np
 
-from pytest_ansorbench.records import CaseResult, Run, SuiteVerdict
-from pytest_ansorbench.report.cells import Count, Number, Text
+from pytest_ansorbench.records import CaseResult, Comparison, Run, SuiteVerdict
+from pytest_ansorbench.report.cells import Cell, Count, Number, Text
 from pytest_ansorbench.report.sections import (
     Axis,
     Bars,
@@ -57,48 +57,41 @@ def forests(cases: Sequence[CaseResult], suites: Sequence[SuiteVerdict]) -> Iter
     """
     for metric, axis in RATIOS.items():
         rows = [
-            Interval(_compared(case, verdict.comparison.challenger.strategy), estimate)
+            Interval(_compared(case, verdict.comparison), getattr(verdict.comparison, metric))
             for case in cases
             for verdict in case.verdicts
-            if (estimate := getattr(verdict.comparison, metric)).bound != "undefined"
         ]
         rows += [
-            Interval(f"{ALL_CASES}, {suite.challenger}", estimate, "summary")
+            Interval(f"{ALL_CASES}, {suite.challenger}", suite.figure(metric).estimate, "summary")
             for suite in suites
-            if not suite.group
-            and len(suite.cases) > 1
-            and (estimate := suite.figure(metric).estimate).bound != "undefined"
+            if not suite.group and len(suite.cases) > 1
         ]
-        limits = {gate.limit for case in cases for gate in case.gates if gate.metric == metric}
-        limits |= {gate.limit for suite in suites for gate in suite.gates if gate.metric == metric}
-        limit = limits.pop() if len(limits) == 1 else None
-        yield Forest(axis, tuple(rows), limit)
+        gates = (gate for judged in (*cases, *suites) for gate in judged.gates)
+        limits = {gate.limit for gate in gates if gate.metric == metric}
+        yield Forest.of(axis, rows, limits.pop() if len(limits) == 1 else None)
 
 
-def _compared(case: CaseResult, challenger: str) -> str:
-    return case.case if len(case.strategies) == 2 else f"{case.case}, {challenger}"
+def _compared(case: CaseResult, compared: Comparison) -> str:
+    name = compared.challenger.strategy
+    return case.case if len(case.strategies) == 2 else f"{case.case}, {name}"
 
 
 def ablation(suites: Sequence[SuiteVerdict]) -> Iterator[Forest]:
     """Draw S and the throughput ratio of each challenger over all cases."""
     for metric, axis in RATIOS.items():
-        rows = tuple(
-            Interval(suite.challenger, estimate)
-            for suite in suites
-            if not suite.group and (estimate := suite.figure(metric).estimate).bound != "undefined"
-        )
-        yield Forest(axis, rows)
+        of_all = (suite for suite in suites if not suite.group)
+        rows = (Interval(one.challenger, one.figure(metric).estimate) for one in of_all)
+        yield Forest.of(axis, rows)
 
 
 def way(case: CaseResult, ways: Ways) -> Forest:
     """Draw the ratio of the times to each target along the way of the reference."""
-    rows = tuple(
+    rows = (
         Interval(f"{strategy} to {percent_text(stone.share)} of the gain", stone.ratio)
         for strategy in case.strategies[1:]
         for stone in ways.get(strategy, ())
-        if stone.ratio.bound != "undefined"
     )
-    return Forest(Axis("time to target, challenger over reference"), rows)
+    return Forest.of(Axis("time to target, challenger over reference"), rows)
 
 
 def phases(case: CaseResult) -> Bars:
@@ -157,7 +150,7 @@ def failures(case: CaseResult) -> Table:
 
 def finals(case: CaseResult) -> Table:
     """Tabulate the slices of the final measurement, run by run."""
-    rows = (
+    rows: Iterator[tuple[Cell, ...]] = (
         (
             Text(run.strategy),
             Count(run.seed),

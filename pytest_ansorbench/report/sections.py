@@ -155,6 +155,11 @@ class Forest:
     rows: tuple[Interval, ...]
     limit: float | None = None
 
+    @classmethod
+    def of(cls, ratio: Axis, rows: Iterable[Interval], limit: float | None = None) -> Forest:
+        """Ratios, but for those that had nothing to compare."""
+        return cls(ratio, tuple(x for x in rows if x.estimate.bound != "undefined"), limit)
+
 
 @dataclass(frozen=True, slots=True)
 class Stack:
