@@ -71,14 +71,7 @@ def result_report(
     of_noise = noise_details(noise) if detailed else noise_lines(noise)
     explanation = _explanation(cases, criteria, layout, explained)
     return Report.of(
-        Section(
-            "verdicts",
-            (
-                unjudged_lines(cases),
-                verdict_lines(cases, suites, criteria.goal),
-                peer_lines(cases),
-            ),
-        ),
+        Section("verdicts", _opening(cases, suites, criteria)),
         case_table(cases, layout, suites),
         Section(
             "notes",
@@ -116,15 +109,7 @@ def full_report(
         for section in _of_case(case, criteria, scripts)
     )
     return Report.of(
-        Section(
-            "verdicts",
-            (
-                unjudged_lines(cases),
-                verdict_lines(cases, suites, criteria.goal),
-                peer_lines(cases),
-                suite_lines(suites),
-            ),
-        ),
+        Section("verdicts", (*_opening(cases, suites, criteria), suite_lines(suites))),
         Section("suite", tuple(forests(cases, suites))),
         case_table(cases, layout, suites),
         Section(
@@ -138,6 +123,12 @@ def full_report(
         *of_cases,
         *((rests_on,) if rests_on is not None else ()),
     )
+
+
+def _opening(
+    cases: Sequence[CaseResult], suites: Sequence[SuiteVerdict], criteria: Criteria
+) -> tuple[Lines, ...]:
+    return (unjudged_lines(cases), verdict_lines(cases, suites, criteria.goal), peer_lines(cases))
 
 
 def _of_case(case: CaseResult, criteria: Criteria, scripts: Sequence[Script]) -> Iterator[Section]:
