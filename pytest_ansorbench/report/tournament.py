@@ -75,7 +75,7 @@ _PAIRS: Final = (
     Column("reference", "reference", kind="words"),
     Column("cases", "side by side", spare=1),
     *(Column(key, heading) for key, heading in _RATIOS.items()),
-    *(Column(f"to_{share:g}", f"S to {percent_text(share)}") for share in SHARES),
+    *(Column(f"to_{share:g}", f"S to {percent_text(share)}", spare=2) for share in SHARES),
 )
 _CASES: Final = (
     Column("case", "case", kind="words"),

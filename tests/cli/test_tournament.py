@@ -8,9 +8,13 @@ from dataclasses import replace
 import pytest
 
 from pytest_ansorbench.cli import main
+from pytest_ansorbench.report import Terminal
+from pytest_ansorbench.report.tournament import tournament_report
+from pytest_ansorbench.stats.contests import contests_of
 from pytest_ansorbench.storage import write_result
 from tests.report.rendered import column, simple_cells
 from tests.stats.contests import case_of, runs_of, session, tournament
+from tests.synthetic import CRITERIA
 
 
 @pytest.fixture
@@ -98,3 +102,11 @@ def test_results_that_do_not_go_together_are_refused(told):
     other = replace(one, settings={**one.settings, "goal": "90%"}, created="2025")
     assert "setting goal is way:60% in one and 90% in the other" in told(one, other, code=2)
     assert "the same run of a on x with seed 0" in told(one, other, words=["--goal", "90%"], code=2)
+
+
+def test_a_terminal_of_a_hundred_columns_has_room_for_every_table():
+    arms = {"default": 1.0, "optimized": 0.5, "rules": 0.75}
+    found = contests_of([tournament(arms)], CRITERIA)
+    text = Terminal(width=100).render(tournament_report(found, CRITERIA, "default"))
+    assert max(map(len, text.split("\n"))) <= 100
+    assert "left out for want of room: S to 50%" in text
