@@ -23,14 +23,14 @@ Draws = NDArray[np.intp]  # indices of runs, shape (resamples, repeats)
 
 
 @functools.lru_cache(maxsize=16)
-def draw(repeats: int, *, stream: int = 0, resamples: int = RESAMPLES) -> Draws:
+def draw(repeats: int, *, stream: int = 0) -> Draws:
     """Seeds drawn with replacement, as often as there are seeds, again and again.
 
     Seeds are drawn, not runs: both arms of a seed stay together, so what the seeds share
     cancels. Censored runs take part like any other.
     Efron 1979, https://doi.org/10.1214/aos/1176344552
     """
-    drawn = np.random.default_rng([_SEED, stream]).integers(repeats, size=(resamples, repeats))
+    drawn = np.random.default_rng([_SEED, stream]).integers(repeats, size=(RESAMPLES, repeats))
     drawn.flags.writeable = False  # handed out again and again
     return drawn
 

@@ -26,7 +26,6 @@ def running_time_ratio(paired: PairedRuns, spending: Spending, confidence: float
     interval around a target taken for granted would know too much. Undefined if neither arm ever
     reached the target.
     """
-    target_s = paired.target_s
 
     def resampled(drawn: Draws) -> tuple[_Drawn, _Drawn]:
         targets_s = paired.targets_s(drawn)
@@ -35,12 +34,7 @@ def running_time_ratio(paired: PairedRuns, spending: Spending, confidence: float
             _drawn(paired.challenger, drawn, targets_s, spending),
         )
 
-    return _ratio(
-        _arm(paired.reference, [target_s] * len(paired.reference), spending),
-        _arm(paired.challenger, [target_s] * len(paired.challenger), spending),
-        resampled,
-        confidence,
-    )
+    return _ratio(resampled, len(paired.reference), confidence)
 
 
 def search_ratio_paper(paired: PairedRuns, confidence: float) -> Estimate:
@@ -51,9 +45,7 @@ def search_ratio_paper(paired: PairedRuns, confidence: float) -> Estimate:
     own_s = [run.best_s / (1.0 - paired.tolerance) for run in paired.reference]
     reference = _arm(paired.reference, own_s, "search_s")
     challenger = _arm(paired.challenger, own_s, "search_s")
-    return _ratio(
-        reference, challenger, lambda drawn: (reference.at(drawn), challenger.at(drawn)), confidence
-    )
+    return _ratio(lambda drawn: (reference.at(drawn), challenger.at(drawn)), len(own_s), confidence)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,11 +101,10 @@ def _arm(runs: Sequence[Trajectory], targets_s: Sequence[float], spending: Spend
 
 
 def _ratio(
-    reference: _Drawn,
-    challenger: _Drawn,
-    resampled: Callable[[Draws], tuple[_Drawn, _Drawn]],
-    confidence: float,
+    resampled: Callable[[Draws], tuple[_Drawn, _Drawn]], repeats: int, confidence: float
 ) -> Estimate:
+    """The ratio of two arms, the reference first, from what they are in draws of the seeds."""
+    reference, challenger = resampled(np.arange(repeats)[np.newaxis, :])
     bounds: dict[tuple[bool, bool], Bound] = {
         (True, True): "value",
         (False, True): "at-least",
@@ -133,7 +124,6 @@ def _ratio(
     value = float(ratios(reference, challenger)[0])
     if math.isnan(value):
         return UNDEFINED
-    repeats = reference.spent.shape[1]
     drawn = ratios(*resampled(draw(repeats)))
     return around(value, *percentile_interval(drawn, repeats, confidence, samples=2), bound)
 
