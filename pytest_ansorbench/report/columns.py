@@ -60,10 +60,9 @@ class ArmRow:
 
     case: str
     strategy: str
-    arm: ArmSummary | None  # its figures; None if it has no run
-    has_target: bool  # whether time to target means anything: false without a comparison
-    is_reference: bool  # whether the other arms were compared with this one
-    verdict: Verdict | None  # None for the reference and for an arm that was not compared
+    arm: ArmSummary | None = None  # its figures; None if it has no run
+    is_reference: bool = False  # whether the other arms were compared with this one
+    verdict: Verdict | None = None  # None for the reference and for an arm that was not compared
     # Share of what its machine can do that its kernels reach; None if not known.
     of_peak: float | None = None
     # How many times faster its kernels are than each implementation that was timed.
@@ -97,7 +96,6 @@ def _arm_row(
         case=result.case,
         strategy=strategy,
         arm=arm,
-        has_target=verdict is not None or is_reference,
         is_reference=is_reference,
         verdict=verdict,
         of_peak=share_of_roof(result, strategy),
@@ -120,15 +118,7 @@ def baseline_rows(result: CaseResult) -> Iterator[ArmRow]:
         ]
         if latencies_s and result.runs:
             gflops = result.runs[0].flops / geometric_mean(latencies_s) / 1e9
-            yield ArmRow(
-                result.case,
-                implementation,
-                arm=None,
-                has_target=False,
-                is_reference=False,
-                verdict=None,
-                baseline_gflops=gflops,
-            )
+            yield ArmRow(result.case, implementation, baseline_gflops=gflops)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,8 +158,9 @@ def _of_arm(cell: Callable[[ArmSummary], Cell]) -> Callable[[ArmRow], Cell]:
 
 
 def _of_target(cell: Callable[[ArmSummary], Cell]) -> Callable[[ArmRow], Cell]:
+    """Of an arm that was compared, as there is no target else."""
     of_arm = _of_arm(cell)
-    return lambda row: of_arm(row) if row.has_target else Gap.IRRELEVANT
+    return lambda row: of_arm(row) if row.verdict or row.is_reference else Gap.IRRELEVANT
 
 
 def _seconds(key: str, heading: str, of: Callable[[ArmSummary], float]) -> CaseColumn:
