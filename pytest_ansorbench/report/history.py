@@ -83,23 +83,19 @@ def history_report(stages: Sequence[Stage]) -> Report:
 def _suites(stages: Sequence[Stage]) -> Table:
     groups = []
     for place, stage in enumerate(stages, 1):
-        changed = Count(len(_changed(stage)))
-        rows: list[tuple[Cell, ...]] = []
-        for suite in stage.judged.suites:
-            if suite.group:
-                continue
-            rows.append(
-                (
-                    *_of(place, stage),
-                    Text(suite.challenger),
-                    SuiteRatio.of(suite, "search_ratio"),
-                    SuiteRatio.of(suite, "throughput_ratio"),
-                    mark(suite.outcome),
-                    changed,
-                )
+        told: list[tuple[Cell, ...]] = [
+            (
+                Text(suite.challenger),
+                SuiteRatio.of(suite, "search_ratio"),
+                SuiteRatio.of(suite, "throughput_ratio"),
+                mark(suite.outcome),
             )
-        nothing = (Gap.IRRELEVANT,) * 4
-        groups.append(Group(tuple(rows) or ((*_of(place, stage), *nothing, changed),)))
+            for suite in stage.judged.suites
+            if not suite.group
+        ]
+        result, changed = _of(place, stage), Count(len(_changed(stage)))
+        rows = ((*result, *cells, changed) for cells in told or [(Gap.IRRELEVANT,) * 4])
+        groups.append(Group(tuple(rows)))
     return Table(_SUITE, tuple(groups))
 
 

@@ -64,7 +64,7 @@ class RepeatLog:
         """Write a line if this is the first trial of another repeat."""
         last = self._last
         if last is not None and (last.case, last.repeat) != (update.case, update.repeat):
-            self._write(printable(repeat_line(last)))
+            self.clear()
         self._last = update
 
     def clear(self) -> None:
