@@ -63,8 +63,8 @@ def _runs(arms: dict[str, list[Trajectory]], spending: Spending) -> tuple[Series
     return tuple(
         Series(
             strategy,
-            tuple(_spent(run, spending).tolist()),
-            tuple(_best_gflops(run, _spent(run, spending), _spent(run, spending)).tolist()),
+            tuple(run.costs(spending).tolist()),
+            tuple(_best_gflops(run, spending, run.costs(spending)).tolist()),
         )
         for strategy, runs in arms.items()
         for run in runs
@@ -72,12 +72,12 @@ def _runs(arms: dict[str, list[Trajectory]], spending: Spending) -> tuple[Series
 
 
 def _longest(runs: list[Trajectory], spending: Spending) -> float:
-    return max(float(_spent(run, spending)[-1]) for run in runs)
+    return max(float(run.costs(spending)[-1]) for run in runs)
 
 
 def _median(strategy: str, runs: list[Trajectory], spending: Spending, at: Floats) -> Series:
     """The median over some runs, with a point where it or a quartile changes and one at its end."""
-    best = [_best_gflops(run, _spent(run, spending), at) for run in runs]
+    best = [_best_gflops(run, spending, at) for run in runs]
     found = np.quantile(best, (0.5, 0.25, 0.75) if len(runs) > 1 else (0.5,), axis=0)
     changes = np.append(True, (np.diff(found) != 0.0).any(axis=0))
     changes[-1] = True
@@ -85,14 +85,7 @@ def _median(strategy: str, runs: list[Trajectory], spending: Spending, at: Float
     return Series(strategy, tuple(at[changes].tolist()), *lines)
 
 
-def _spent(run: Trajectory, spending: Spending) -> Floats:
-    return run.trials if spending == "trials" else run.search_s
-
-
-def _best_gflops(run: Trajectory, spent: Floats, at: Floats) -> Floats:
-    """A run's best GFLOP/s at m amounts spent, shape (m,); 0 before there is one.
-
-    `spent` is what was spent until each of k improvements, and last in all, shape (k + 1,).
-    """
+def _best_gflops(run: Trajectory, spending: Spending, at: Floats) -> Floats:
+    """A run's best GFLOP/s at m amounts spent, shape (m,); 0 before there is one."""
     gflops: Floats = np.array([0.0, *(run.run.flops / run.latency_s / 1e9)])
-    return gflops[np.searchsorted(spent[:-1], at, side="right")]
+    return gflops[np.searchsorted(run.costs(spending)[:-1], at, side="right")]

@@ -87,7 +87,7 @@ def run_time_distribution(
 def longest(contests: Sequence[Contest], spending: Spending) -> float:
     """The most that any run spent."""
     return max(
-        float(getattr(entry.run, spending)[-1])
+        float(entry.run.costs(spending)[-1])
         for contest in contests
         for entries in contest.arms.values()
         for entry in entries

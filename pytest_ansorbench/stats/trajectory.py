@@ -91,6 +91,10 @@ class Trajectory:
         """Latency of the best trial; infinity if none is valid."""
         return float(self.latency_s[-1]) if len(self.latency_s) else math.inf
 
+    def costs(self, spending: Spending) -> Floats:
+        """The cost until each improvement, and last that of the whole run, shape (k + 1,)."""
+        return self.search_s if spending == "search_s" else self.trials
+
     def hit(self, target_s: float) -> Hit:
         """When it first got at least as fast as a target, or what it spent in all."""
         at = int(self._first_at_most(np.array([target_s]))[0])
@@ -100,8 +104,7 @@ class Trajectory:
     def spent(self, targets_s: Floats, spending: Spending) -> tuple[Floats, Floats]:
         """The cost until each target is reached, or in all; and 1 where it was reached, else 0."""
         at = self._first_at_most(targets_s)
-        counted = self.search_s if spending == "search_s" else self.trials
-        return counted[at], (at < len(self.latency_s)).astype(float)
+        return self.costs(spending)[at], (at < len(self.latency_s)).astype(float)
 
     def with_less(self, spending: Spending, factor: float) -> Trajectory:
         """The same run, had it spent less by a factor."""
