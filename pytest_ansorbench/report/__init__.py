@@ -12,9 +12,7 @@ from pytest_ansorbench.report.columns import ColumnError, parse_columns
 from pytest_ansorbench.report.curves import curves
 from pytest_ansorbench.report.failures import failures_sentence
 from pytest_ansorbench.report.gates import change_sentence, gate_sentence, suite_sentence
-from pytest_ansorbench.report.noise_notes import (
-    noise_changes,
-)
+from pytest_ansorbench.report.noise_notes import noise_changes
 from pytest_ansorbench.report.progress import LiveLine, LiveTable, RepeatLog, TrialLog
 from pytest_ansorbench.report.provenance import provenance
 from pytest_ansorbench.report.rebuilt_tables import (

@@ -18,12 +18,7 @@ from pytest_ansorbench.report.decisions import (
 from pytest_ansorbench.report.gates import gate_sentence
 from pytest_ansorbench.report.sections import Block, Code, Lines, Section
 from pytest_ansorbench.report.tasks import network_blocks
-from pytest_ansorbench.report.wording import (
-    counted,
-    estimate_text,
-    percent_text,
-    throughput_text,
-)
+from pytest_ansorbench.report.wording import counted, estimate_text, percent_text, throughput_text
 from pytest_ansorbench.report.yardsticks import yardstick_lines
 from pytest_ansorbench.stats.distribution import Milestone, Ways
 

@@ -9,14 +9,7 @@ from types import MappingProxyType
 from typing import Final, Literal, get_args
 
 from pytest_ansorbench.records import CaseResult, Estimate, SuiteVerdict
-from pytest_ansorbench.report.cells import (
-    PER_SECOND,
-    Cell,
-    Seconds,
-    Text,
-    TimeToTarget,
-    TimeUnit,
-)
+from pytest_ansorbench.report.cells import PER_SECOND, Cell, Seconds, Text, TimeToTarget, TimeUnit
 from pytest_ansorbench.report.columns import (
     COLUMNS,
     ArmRow,

@@ -5,14 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from pytest_ansorbench.records import (
-    CaseResult,
-    Comparison,
-    Gate,
-    Outcome,
-    SuiteVerdict,
-    Verdict,
-)
+from pytest_ansorbench.records import CaseResult, Comparison, Gate, Outcome, SuiteVerdict, Verdict
 from pytest_ansorbench.report.cells import SuiteRatio
 from pytest_ansorbench.report.claims import Claim
 from pytest_ansorbench.report.gates import lost_cases

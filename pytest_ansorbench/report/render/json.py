@@ -7,16 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from pytest_ansorbench.report.cells import Cell, Ratio, finite
-from pytest_ansorbench.report.sections import (
-    Bars,
-    Block,
-    Chart,
-    Code,
-    Forest,
-    Lines,
-    Report,
-    Table,
-)
+from pytest_ansorbench.report.sections import Bars, Block, Chart, Code, Forest, Lines, Report, Table
 
 
 @dataclass(frozen=True, slots=True)
