@@ -26,7 +26,7 @@ from pytest_ansorbench.stats.bootstrap import Draws
 from pytest_ansorbench.stats.goal import Goal
 from pytest_ansorbench.stats.paired_runs import PairedRuns, gain_of
 from pytest_ansorbench.stats.relabellings import Relabellings
-from pytest_ansorbench.stats.trajectory import Floats, Spending
+from pytest_ansorbench.stats.trajectory import Floats, Spending, first_and_best
 
 # Index of the first level of each ladder, and of the first beyond its last
 Ladders = tuple[NDArray[np.intp], NDArray[np.intp]]
@@ -57,8 +57,7 @@ class Climb:
     @classmethod
     def of(cls, paired: PairedRuns, spending: Spending, goal: Goal) -> Climb:
         runs = [*paired.reference, *paired.challenger]
-        first = np.array([1.0 / run.first_s for run in runs])
-        best = np.array([1.0 / run.best_s for run in runs])
+        first, best = first_and_best(runs)
         if goal.gflops is not None:
             levels = np.array([goal.gflops * 1e9 / paired.flops])
         elif paired.gain is not None:

@@ -11,13 +11,11 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from pytest_ansorbench.records import CaseResult, Result, Run
 from pytest_ansorbench.stats.changes import SAME
 from pytest_ansorbench.stats.criteria import Criteria, Progress
 from pytest_ansorbench.stats.paired_runs import PairedRuns, gain_of, pair_runs
-from pytest_ansorbench.stats.trajectory import Trajectory
+from pytest_ansorbench.stats.trajectory import Trajectory, first_and_best
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +85,7 @@ class Contest:
         runs = [run for run in runs if len(run.latency_s)]
         if not runs:
             return None
-        first, best = (np.array([1.0 / getattr(run, at) for run in runs]) for at in _ENDS)
+        first, best = first_and_best(runs)
         start, end = gain_of(first, best if reference else best[[best.argmax()]], tolerance)
         return float(start), float(end)
 
@@ -119,9 +117,6 @@ class Contest:
         mine, theirs = (_by_seed(self.arms.get(name, ())) for name in (one, other))
         for seed in sorted(mine.keys() & theirs.keys()):
             yield from zip(mine[seed], theirs[seed], strict=False)
-
-
-_ENDS = ("first_s", "best_s")
 
 
 def contests_of(results: Sequence[Result], criteria: Criteria) -> tuple[Contest, ...]:

@@ -16,7 +16,7 @@ from pytest_ansorbench.stats.goal import Goal
 from pytest_ansorbench.stats.paired_ratio import NeighbourRatios
 from pytest_ansorbench.stats.peers import peer_of, times_faster
 from pytest_ansorbench.stats.recorded import Pace
-from pytest_ansorbench.stats.trajectory import Floats, Trajectory
+from pytest_ansorbench.stats.trajectory import Floats, Trajectory, first_and_best
 
 # Relative; the way from latency to throughput and back may round a target out of reach
 _SLACK: Final = 1e-12
@@ -87,8 +87,7 @@ class PairedRuns:
         goal = self.goal
         if goal.gflops is not None:
             return np.full(len(drawn), self.flops / (goal.gflops * 1e9))
-        best = np.array([1.0 / run.best_s for run in self.reference])
-        first = np.array([1.0 / run.first_s for run in self.reference])
+        first, best = first_and_best(self.reference)
         start, end = gain_of(first[drawn], best[drawn], self.tolerance, self.gain)
         throughput = start + goal.high * (end - start)
         with np.errstate(divide="ignore"):

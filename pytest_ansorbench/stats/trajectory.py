@@ -118,6 +118,14 @@ class Trajectory:
         return len(self.latency_s) - fast_enough
 
 
+def first_and_best(runs: Sequence[Trajectory]) -> tuple[Floats, Floats]:
+    """Calls a second of the first and of the best kernel of each run; 0 of one without any."""
+    return (
+        np.array([1.0 / run.first_s for run in runs]),
+        np.array([1.0 / run.best_s for run in runs]),
+    )
+
+
 def _believed(run: Run) -> Sequence[float]:
     """Latency that the search saw of each trial; infinity for one that failed."""
     # The median of one sample is that sample, and almost all have one; a report of a million
