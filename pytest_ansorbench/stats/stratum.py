@@ -12,6 +12,7 @@ import numpy as np
 from pytest_ansorbench.stats.climb import Climb
 from pytest_ansorbench.stats.ranks import signed_ranks
 from pytest_ansorbench.stats.relabellings import Relabellings, exchanges, some_relabellings
+from pytest_ansorbench.stats.throughput_ratio import left_in_place, slowdowns
 from pytest_ansorbench.stats.trajectory import Floats
 
 # What a stratum's own relabellings can tell, and their number: combinations are made of them
@@ -58,10 +59,7 @@ def kernel_stratum(logs: Floats) -> Stratum:
     """
     n = len(logs) // 2
     labels, complete = labels_of(n, n)
-    first, second = labels[:, :n], labels[:, n:]
-    slower = logs[second].mean(axis=1) - logs[first].mean(axis=1)
-    # The challenger's share in the group that is called slower, less that in the other.
-    own = (second >= n).mean(axis=1) - (first >= n).mean(axis=1)
+    slower, own = slowdowns(logs, labels), left_in_place(labels)
     gaps = (logs[n:, np.newaxis] - logs[np.newaxis, :n]).ravel()
     return Stratum(lambda log_ratio: slower - log_ratio * own, gaps, len(labels) - 1, complete)
 

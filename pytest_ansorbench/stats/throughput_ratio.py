@@ -74,7 +74,7 @@ def throughput_chance(paired: PairedRuns, limit: float, level: float) -> float:
     if logs is None:
         return 1.0
     logs[n:] += math.log(limit)
-    by_labels = permutation_chance(lambda labels: _slowdowns(logs, labels), n, n, level)
+    by_labels = permutation_chance(lambda labels: slowdowns(logs, labels), n, n, level)
     if not swaps_tell(n, level):
         return by_labels
     by_swaps = chance_of_ranks(logs[n:] - logs[:n], *exchanges(n, level))
@@ -129,9 +129,8 @@ def _exact_interval(paired: PairedRuns, confidence: float) -> tuple[float, float
 def _ends(logs: Floats, labels: Relabellings, complete: bool, tail: float) -> tuple[float, float]:
     """Ends of the interval of the log throughput ratio by relabelling."""
     n = len(logs) // 2
-    slower, seen = _slowdowns(logs, labels), logs[n:].mean() - logs[:n].mean()
-    # The challenger's share in the second group, less that in the first.
-    kept = ((labels[:, n:] >= n).mean(axis=1) - (labels[:, :n] >= n).mean(axis=1)).clip(-1.0, 1.0)
+    slower, seen = slowdowns(logs, labels), logs[n:].mean() - logs[:n].mean()
+    kept = left_in_place(labels).clip(-1.0, 1.0)
     differs = kept < 1.0
     alike = np.sort(-(seen - slower[differs]) / (1.0 - kept[differs]))
     # Labels that give back the same groups look as bad at any ratio, and so do those as they are.
@@ -144,11 +143,18 @@ def _ends(logs: Floats, labels: Relabellings, complete: bool, tail: float) -> tu
     return float(alike[beyond]), float(alike[len(alike) - 1 - beyond])
 
 
-def _slowdowns(logs: Floats, labels: Relabellings) -> Floats:
+def slowdowns(logs: Floats, labels: Relabellings) -> Floats:
     """Mean log latency of the second group less that of the first, shape (relabellings,)."""
     n = len(logs) // 2
     means: Floats = logs[labels[:, n:]].mean(axis=1) - logs[labels[:, :n]].mean(axis=1)
     return means
+
+
+def left_in_place(labels: Relabellings) -> Floats:
+    """The challenger's share in the second group, less that in the first, from -1 to 1."""
+    n = labels.shape[1] // 2
+    shares: Floats = (labels[:, n:] >= n).mean(axis=1) - (labels[:, :n] >= n).mean(axis=1)
+    return shares
 
 
 def _finals(runs: Sequence[Trajectory]) -> Floats:
