@@ -60,7 +60,8 @@ def repeats_lines(cases: Sequence[CaseResult], suites: Sequence[SuiteVerdict]) -
         return Lines(())
     seeds = [case.repeats for case in looked]
     most = max(Looks.parse(case.looks).most for case in looked)
-    gates = [gate for judged in (*cases, *suites) for gate in judged.gates]
+    gates = [gate for case in cases for gate in case.gates]
+    gates += [gate for suite in suites for gate in suite.gates]
     least = f"{min(seeds)} to " if min(seeds) < max(seeds) else ""
     return Lines(
         (

@@ -66,8 +66,8 @@ def forests(cases: Sequence[CaseResult], suites: Sequence[SuiteVerdict]) -> Iter
             for suite in suites
             if not suite.group and len(suite.cases) > 1
         ]
-        gates = (gate for judged in (*cases, *suites) for gate in judged.gates)
-        limits = {gate.limit for gate in gates if gate.metric == metric}
+        limits = {gate.limit for case in cases for gate in case.gates if gate.metric == metric}
+        limits |= {gate.limit for suite in suites for gate in suite.gates if gate.metric == metric}
         yield Forest.of(axis, rows, limits.pop() if len(limits) == 1 else None)
 
 
