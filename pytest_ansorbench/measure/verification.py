@@ -8,8 +8,10 @@ hold no result: a program that remembers, skips its work or is right by chance s
 from __future__ import annotations
 
 import itertools
+import time
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from pytest_ansorbench.arrays import pack_arrays
 from pytest_ansorbench.measure.arguments import mismatch, same_bytes
@@ -28,27 +30,42 @@ that others have used account for less."""
 _CALL_S: Final = 1e-4
 """What a single call may take beside: threads that wake up, Python around it."""
 _COMPARISONS: Final = 3
+LATE_S: Final = 0.001
+"""Seconds in which a program that has returned must not write."""
+LATE: Final = "the kernel still wrote to its output after it had returned"
 
 
-class Called(Protocol):
-    """A program that was called with the inputs of its check."""
+class Called(ABC):
+    """A program that can be called once it has its arguments: the inputs of its check."""
 
-    @property
-    def timed_s(self) -> float | None:
-        """Seconds of a call when calls were last timed; None if they never were."""
+    timed_s: float | None = None
+    """Seconds of a call when calls were last timed; None if they never were."""
 
+    @abstractmethod
+    def call(self) -> float:
+        """Call it once; seconds, those of a way there and back included."""
+
+    @abstractmethod
+    def time(self, calls: int, samples: int, flush_bytes: int) -> list[float]:
+        """Call it once uncounted, then time `samples` times `calls` calls; seconds a call."""
+
+    @abstractmethod
     def time_again(self) -> float:
         """Time calls as they were last timed; seconds of a call."""
 
+    @abstractmethod
     def outputs(self) -> Sequence[NDArray[Any]]:
         """What its last call wrote."""
 
+    @abstractmethod
     def damage(self) -> str:
         """What it wrote where it should not: one sentence, empty if nothing is known."""
 
+    @abstractmethod
     def call_again(self) -> None:
         """Call it as it was timed, with outputs that hold no result."""
 
+    @abstractmethod
     def call_on(self, check: Check) -> float:
         """Call it with a check's inputs, always at the same place in memory; seconds it took.
 
@@ -57,6 +74,9 @@ class Called(Protocol):
 
     def late(self) -> str:
         """Wait, and tell what it still writes after it has returned; empty if nothing."""
+        before = self.outputs()
+        time.sleep(LATE_S)
+        return "" if same_bytes(before, self.outputs()) else LATE
 
 
 def fault(program: Called, check: Check | None) -> str:

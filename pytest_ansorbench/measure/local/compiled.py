@@ -7,7 +7,7 @@ import struct
 import sys
 import tempfile
 import time
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -24,11 +24,11 @@ from pytest_ansorbench.measure.arguments import (
     aligned,
     bytes_of,
     in_own_memory,
-    same_bytes,
     shapes_of,
 )
 from pytest_ansorbench.measure.local.caches import Predecessors
 from pytest_ansorbench.measure.local.places import Device, Host, Place, tensors_on
+from pytest_ansorbench.measure.verification import LATE, LATE_S, Called
 from pytest_ansorbench.packed import PackedError, unpack_program, unpack_schedule
 from pytest_ansorbench.travel import unpacked
 from pytest_ansorbench.workloads.case import Case, Task
@@ -45,18 +45,13 @@ if TYPE_CHECKING:
 
 KERNEL_ENTRY: Final = "main"
 """The function of a kernel's module."""
-LATE_S: Final = 0.001
-"""Seconds in which a program that has returned must not write."""
-LATE: Final = "the kernel still wrote to its output after it had returned"
 _NETWORK_ENTRY: Final = "with_arguments"
 """A network's `main`, bound to its arguments."""
 
 
-class Compiled(ABC):
-    """Something compiled, which can be called once it has its arguments."""
+class Compiled(Called):
+    """A program in this process."""
 
-    timed_s: float | None = None
-    """Seconds of a call when calls were last timed."""
     _timing = (0, 0, 0)
 
     @abstractmethod
@@ -65,39 +60,13 @@ class Compiled(ABC):
     ) -> None:
         """Make its arguments: the check's inputs, or random ones of the shapes, and an output."""
 
-    @abstractmethod
-    def call(self) -> float:
-        """Seconds of one call."""
-
     def time(self, calls: int, samples: int, flush_bytes: int) -> list[float]:
-        """Call it once uncounted, then time `samples` times `calls` calls; seconds a call."""
         seconds = self._time(calls, samples, flush_bytes)
         self.timed_s, self._timing = median(seconds), (calls, samples, flush_bytes)
         return seconds
 
     def time_again(self) -> float:
-        """Time calls as they were last timed; seconds of a call."""
         return median(self._time(*self._timing))
-
-    @abstractmethod
-    def outputs(self) -> Sequence[NDArray[Any]]:
-        """What its last call wrote."""
-
-    @abstractmethod
-    def damage(self) -> str:
-        """What it wrote where it should not: one sentence, empty if nothing is known."""
-
-    @abstractmethod
-    def call_again(self) -> None:
-        """Call it as it was timed, with outputs that hold no result."""
-
-    @abstractmethod
-    def call_on(self, check: Check) -> float:
-        """Call it with a check's inputs, always at the same place in memory; seconds it took."""
-
-    @abstractmethod
-    def late(self) -> str:
-        """Wait, and tell what it still writes after it has returned; empty if nothing."""
 
     @abstractmethod
     def _time(self, calls: int, samples: int, flush_bytes: int) -> list[float]: ...
@@ -129,7 +98,6 @@ class PlacedKernel:
         return arguments
 
     def call(self) -> float:
-        """Seconds of one call."""
         return first_run(self._module, KERNEL_ENTRY, self._tensors, self._device)
 
     def timed(self, calls: int, samples: int, flush_bytes: int) -> list[float]:
@@ -314,11 +282,6 @@ class CompiledNetwork(Compiled):
         started_s = time.perf_counter()
         self._returned = self._machine["main"](*tensors)
         return time.perf_counter() - started_s
-
-    def late(self) -> str:
-        before = self.outputs()
-        time.sleep(LATE_S)
-        return "" if same_bytes(before, self.outputs()) else LATE
 
     def _time(self, calls: int, samples: int, flush_bytes: int) -> list[float]:
         self._returned = None

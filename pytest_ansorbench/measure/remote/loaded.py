@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import time
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from pytest_ansorbench.measure.arguments import Shapes, same_bytes
+from pytest_ansorbench.measure.arguments import Shapes
 from pytest_ansorbench.measure.local.compiled import (
-    LATE,
-    LATE_S,
     PlacedKernel,
     arrays_in,
     evaluate,
     first_run,
 )
 from pytest_ansorbench.measure.local.places import Place
+from pytest_ansorbench.measure.verification import Called
 
 if TYPE_CHECKING:
     import numpy as np
@@ -44,11 +42,8 @@ class Inputs:
         return [self._sent[id(array)] for array in check.inputs]
 
 
-class Loaded(ABC):
-    """A program in the session; `Called` for its verification."""
-
-    timed_s = None
-    """Nothing is judged by it: a single call goes there and back."""
+class Loaded(Called):
+    """A program in the session. Its `timed_s` is never known: a single call goes there and back."""
 
     def time_again(self) -> float:
         raise NotImplementedError("a device's calls are not timed one by one")
@@ -56,29 +51,6 @@ class Loaded(ABC):
     @abstractmethod
     def take(self, check: Check | None) -> None:
         """Have its arguments on the device: the check's inputs, or random ones."""
-
-    @abstractmethod
-    def call(self) -> float:
-        """Call it once; the seconds include the way there and back."""
-
-    @abstractmethod
-    def time(self, calls: int, samples: int, flush_bytes: int) -> list[float]:
-        """Time it on the device, after one call that does not count; seconds a call."""
-
-    @abstractmethod
-    def outputs(self) -> Sequence[NDArray[Any]]: ...
-
-    @abstractmethod
-    def damage(self) -> str: ...
-
-    @abstractmethod
-    def call_again(self) -> None: ...
-
-    @abstractmethod
-    def call_on(self, check: Check) -> float: ...
-
-    @abstractmethod
-    def late(self) -> str: ...
 
 
 class LoadedKernel(PlacedKernel, Loaded):
@@ -170,11 +142,6 @@ class LoadedNetwork(Loaded):
     def call_on(self, check: Check) -> float:
         self._hold(check)
         return first_run(self._machine.module, _INVOKE, (_MAIN,))
-
-    def late(self) -> str:
-        before = self.outputs()
-        time.sleep(LATE_S)
-        return "" if same_bytes(before, self.outputs()) else LATE
 
     @property
     def _given(self) -> Check:
