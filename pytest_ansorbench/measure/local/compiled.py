@@ -27,7 +27,7 @@ from pytest_ansorbench.measure.arguments import (
     shapes_of,
 )
 from pytest_ansorbench.measure.local.caches import Predecessors
-from pytest_ansorbench.measure.local.places import Device, Host, Place, tensors_on
+from pytest_ansorbench.measure.local.places import Device, Place, tensors_on
 from pytest_ansorbench.measure.verification import LATE, LATE_S, Called
 from pytest_ansorbench.packed import PackedError, unpack_program, unpack_schedule
 from pytest_ansorbench.travel import unpacked
@@ -167,7 +167,7 @@ class CompiledKernel(PlacedKernel, Compiled):
         self,
         mod: IRModule,
         target: Target,
-        device: Device = Host(),  # noqa: B008 - has no state
+        device: Device = Device(),  # noqa: B008 - has no state
         shapes: Shapes = (),
     ) -> None:
         super().__init__(compile_module(mod, target), device)
@@ -399,7 +399,7 @@ def first_run(
     module: Module,
     entry: str,
     tensors: Sequence[Any],
-    device: Device = Host(),  # noqa: B008 - has no state
+    device: Device = Device(),  # noqa: B008 - has no state
 ) -> float:
     """Call a function once; seconds until it was done."""
     function = module[entry]

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
 
-class Place(Protocol):
-    """Arrays where a kernel can be called with them."""
+class Place:
+    """Arrays where a kernel can be called with them; this class, in their own memory."""
 
-    @property
-    def tensors(self) -> Sequence[Any]:
-        """What it is called with, one for each array."""
+    def __init__(self, tensors: Sequence[Any]) -> None:
+        self.tensors = tensors  # what it is called with, one for each array
 
     def send(self) -> None:
         """Have the kernel find what the arrays hold."""
@@ -25,32 +24,21 @@ class Place(Protocol):
         """Have the arrays, and what lies around them, hold what the kernel has left there."""
 
 
-class Device(Protocol):
-    """What calls kernels."""
+class Device:
+    """What calls kernels; this class, this process, where a call returns when it is done."""
 
-    tvm: Any
+    tvm: Any = None
     """TVM's name for it; None for this process."""
 
     def place(self, arrays: Sequence[NDArray[Any]], memories: Sequence[NDArray[np.uint8]]) -> Place:
         """Put arrays where it finds them, each with the memory that it lies in, guards included."""
+        return Place(tensors_on(arrays))
 
     def sync(self) -> None:
         """Wait until everything is done that it was given."""
 
 
-class Host:
-    """This process."""
-
-    tvm = None
-
-    def place(self, arrays: Sequence[NDArray[Any]], memories: Sequence[NDArray[np.uint8]]) -> Place:
-        return _InMemory(arrays)
-
-    def sync(self) -> None:
-        pass
-
-
-class Accelerator:
+class Accelerator(Device):
     """A device with memory of its own, by TVM's name, e.g. `cuda`.
 
     It is in use from the first call on. This process must not be forked afterwards: CUDA's
@@ -71,21 +59,10 @@ class Accelerator:
 
 def device_of(name: str) -> Device:
     """A device by TVM's name; this process if it has none."""
-    return Accelerator(name) if name else Host()
+    return Accelerator(name) if name else Device()
 
 
-class _InMemory:
-    def __init__(self, arrays: Sequence[NDArray[Any]]) -> None:
-        self.tensors = tensors_on(arrays)
-
-    def send(self) -> None:
-        pass
-
-    def fetch(self) -> None:
-        pass
-
-
-class _Copied:
+class _Copied(Place):
     def __init__(
         self,
         arrays: Sequence[NDArray[Any]],
@@ -96,10 +73,12 @@ class _Copied:
 
         self._memories = memories
         self._copies = [tensor(memory, device=device) for memory in memories]
-        self.tensors = [
-            _part(copy, array, array.ctypes.data - memory.ctypes.data)
-            for copy, array, memory in zip(self._copies, arrays, memories, strict=True)
-        ]
+        super().__init__(
+            [
+                _part(copy, array, array.ctypes.data - memory.ctypes.data)
+                for copy, array, memory in zip(self._copies, arrays, memories, strict=True)
+            ]
+        )
 
     def send(self) -> None:
         for memory, copy in zip(self._memories, self._copies, strict=True):

@@ -13,7 +13,7 @@ from pytest_ansorbench.measure.local.compiled import (
     evaluate,
     first_run,
 )
-from pytest_ansorbench.measure.local.places import Place
+from pytest_ansorbench.measure.local.places import Device, Place
 from pytest_ansorbench.measure.verification import Called
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class LoadedKernel(PlacedKernel, Loaded):
         return self.timed(calls, samples, flush_bytes)
 
 
-class _OverRpc:
+class _OverRpc(Device):
     """A session's device. Arrays are sent without what lies around them: it is not looked at."""
 
     def __init__(self, device: Any) -> None:
@@ -77,14 +77,11 @@ class _OverRpc:
     def place(self, arrays: Sequence[NDArray[Any]], memories: Sequence[NDArray[np.uint8]]) -> Place:
         return _Sent(arrays, self.tvm)
 
-    def sync(self) -> None:
-        """A call returns when it is done."""
 
-
-class _Sent:
+class _Sent(Place):
     def __init__(self, arrays: Sequence[NDArray[Any]], device: Any) -> None:
+        super().__init__(sent(arrays, device))
         self._arrays = arrays
-        self.tensors = sent(arrays, device)
 
     def send(self) -> None:
         for tensor, array in zip(self.tensors, self._arrays, strict=True):
