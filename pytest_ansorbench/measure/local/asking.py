@@ -19,15 +19,19 @@ _MOST_STOPS: Final = 3
 """So often a process that was stopped gets its time again."""
 
 
-class ProgramError(Exception):
+class ProgramFailure(Exception):
+    """A program did not do what it was asked, or its process is gone."""
+
+
+class ProgramError(ProgramFailure):
     """The program failed, but its process lives; the message is the error's first line."""
 
 
-class WorkerDied(Exception):
+class WorkerDied(ProgramFailure):
     """The program's process ended; `Asking.end` tells how."""
 
 
-class WorkerTimeout(Exception):
+class WorkerTimeout(ProgramFailure):
     """The program took longer than allowed, and was killed; the message says how long."""
 
 
@@ -55,7 +59,7 @@ class Asking:
             raise WorkerDied from None
 
     def receive(self) -> tuple[dict[str, Any], bytes]:
-        """Wait for the reply, ProgramError, WorkerDied or WorkerTimeout."""
+        """Wait for the reply, or a ProgramFailure."""
         if not self._replies():
             self.child.kill()
             raise WorkerTimeout(f"no result after {self._timeout_s:g} s")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ansorbench.cores import threads_of
 from pytest_ansorbench.measure.local.asking import (
-    ProgramError,
+    ProgramFailure,
     WorkerDied,
     WorkerTimeout,
     replied,
@@ -109,7 +109,7 @@ class Builder:
         """What a worker that has replied, or had its time, came to."""
         try:
             handle = self._handle_of(worker)
-        except (ProgramError, WorkerTimeout, WorkerDied) as failure:
+        except ProgramFailure as failure:
             ended = worker.end()
             return Built(
                 "build-timeout" if isinstance(failure, WorkerTimeout) else "build-error",

@@ -16,7 +16,7 @@ from pytest_ansorbench.environment import (
     resolve_target,
 )
 from pytest_ansorbench.measure.intrinsics import register_intrinsics
-from pytest_ansorbench.measure.local.asking import ProgramError, WorkerDied, WorkerTimeout
+from pytest_ansorbench.measure.local.asking import ProgramFailure
 from pytest_ansorbench.measure.local.builder import Builder
 from pytest_ansorbench.measure.local.fork_server import ForkServer
 from pytest_ansorbench.measure.local.forking_engine import ForkingEngine
@@ -90,7 +90,7 @@ class LocalEngine(ForkingEngine):
             return None
         try:
             size: int = built.handle.code_bytes()
-        except (ProgramError, WorkerDied, WorkerTimeout):
+        except ProgramFailure:
             return None
         return size
 

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 from pytest_ansorbench.arrays import unpack_arrays
+from pytest_ansorbench.measure.local.asking import ProgramFailure
 from pytest_ansorbench.measure.local.fork_server import Ended, ServerDied
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from pytest_ansorbench.workloads.checking import Outputs
 
 
-class WrongOutput(Exception):
+class WrongOutput(ProgramFailure):
     """The program's output is not what it should be; the message is one sentence on that."""
 
 

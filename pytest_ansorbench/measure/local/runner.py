@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any, Final, TypeVar
 
 from pytest_ansorbench.measure.engine import CrashedError, KilledError, UntunedError
-from pytest_ansorbench.measure.local.asking import ProgramError, WorkerDied, WorkerTimeout
+from pytest_ansorbench.measure.local.asking import ProgramFailure, WorkerDied, WorkerTimeout
 from pytest_ansorbench.measure.local.fork_server import ServerDied
 from pytest_ansorbench.measure.local.runnable import Runnable, WrongOutput
 from pytest_ansorbench.measure.local.supervisor import Supervisor
@@ -25,7 +25,7 @@ from pytest_ansorbench.records import TrialStatus
 
 _Answer = TypeVar("_Answer")
 
-_RUN_STATUS: Final[Mapping[type[Exception], TrialStatus]] = {
+_RUN_STATUS: Final[Mapping[type[ProgramFailure], TrialStatus]] = {
     WorkerTimeout: "run-timeout",
     WrongOutput: "wrong-result",
 }
@@ -93,7 +93,7 @@ class Runner:
         try:
             program.allow(self._settings.run_timeout_s)
             return Measured("ok", work(program))
-        except (ProgramError, WorkerTimeout, WorkerDied, WrongOutput) as failure:
+        except ProgramFailure as failure:
             ended = program.give_up(failure)
             return Measured(
                 _RUN_STATUS.get(type(failure), "run-error"),
@@ -194,6 +194,6 @@ class _Leader:
     def _of_its_own(self, request: Callable[[], _Answer]) -> _Answer:
         try:
             return request()
-        except (ProgramError, WorkerDied, WorkerTimeout) as failure:
+        except ProgramFailure as failure:
             self._program.kill()
             raise _LeaderLost from failure

@@ -13,7 +13,7 @@ from pytest_ansorbench.environment import (
 )
 from pytest_ansorbench.measure.engine import EngineError
 from pytest_ansorbench.measure.intrinsics import register_intrinsics
-from pytest_ansorbench.measure.local.asking import ProgramError, WorkerDied, WorkerTimeout
+from pytest_ansorbench.measure.local.asking import ProgramFailure
 from pytest_ansorbench.measure.local.builder import Builder
 from pytest_ansorbench.measure.local.fork_server import ForkServer, ServerDied
 from pytest_ansorbench.measure.local.forking_engine import ForkingEngine
@@ -93,7 +93,7 @@ class RemoteEngine(ForkingEngine):
             relay = self._relays.ready(None)
             relay.allow(self._settings.run_timeout_s)
             device, _ = relay.ask({"op": "describe"})
-        except (ProgramError, WorkerDied, WorkerTimeout, ServerDied) as error:
+        except (ProgramFailure, ServerDied) as error:
             raise EngineError(f"the device does not describe itself: {error}") from None
         return {
             **dict.fromkeys(here),

@@ -7,12 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from pytest_ansorbench.measure.arguments import Shapes
-from pytest_ansorbench.measure.local.compiled import (
-    PlacedKernel,
-    arrays_in,
-    evaluate,
-    first_run,
-)
+from pytest_ansorbench.measure.local.compiled import PlacedKernel, arrays_in, evaluate, first_run
 from pytest_ansorbench.measure.local.places import Device, Place
 from pytest_ansorbench.measure.verification import Called
 

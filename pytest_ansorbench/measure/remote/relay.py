@@ -12,12 +12,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, Final
 
 from pytest_ansorbench.measure.engine import EngineError
-from pytest_ansorbench.measure.local.asking import (
-    Asking,
-    ProgramError,
-    WorkerDied,
-    WorkerTimeout,
-)
+from pytest_ansorbench.measure.local.asking import Asking, ProgramError, ProgramFailure, WorkerDied
 from pytest_ansorbench.measure.local.fork_server import Child, Ended, ServerDied
 from pytest_ansorbench.measure.local.runnable import Runnable, WrongOutput
 from pytest_ansorbench.measure.local.supervisor import Supervisor
@@ -67,7 +62,7 @@ class Relays:
         request = {"op": "open", "host": offer.host, "port": offer.port}
         try:
             session.ask({**request, "matchkey": offer.matchkey, "timeout_s": session_s})
-        except (ProgramError, WorkerDied, WorkerTimeout) as error:
+        except ProgramFailure as error:
             session.child.kill()
             session.end()
             self._lease.lose()
@@ -103,7 +98,7 @@ class Relays:
                 session.receive()
             except ProgramError:
                 session.uploading.popleft()  # its failure is told when it is to be run
-            except (WorkerDied, WorkerTimeout):
+            except ProgramFailure:
                 self.drop()
             else:
                 session.uploading.popleft().uploaded_to = session
@@ -198,7 +193,7 @@ class RemoteProgram(Runnable):
             session.allow(_OPEN_S)
             try:
                 session.ask({"op": "unload", "program": self._number})
-            except (ProgramError, WorkerDied, WorkerTimeout):
+            except ProgramFailure:
                 self._relays.drop()
         return Ended("", 0.0)
 
