@@ -41,7 +41,7 @@ class Runnable(ABC):
         return 0.0
 
     @abstractmethod
-    def request(self, message: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
+    def ask(self, message: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
         """Have the process that has the program do something with it."""
 
     @abstractmethod
@@ -78,19 +78,19 @@ class Runnable(ABC):
         """Let it go on."""
 
     def first_call(self) -> float:
-        return float(self.request({"op": "call"})[0]["seconds"])
+        return float(self.ask({"op": "call"})[0]["seconds"])
 
     def time(self, calls: int, samples: int = 1) -> tuple[float, ...]:
         message = {"op": "time", "calls": calls, "samples": samples, "flush_mb": self._flush_mb}
-        return tuple(float(seconds) for seconds in self.request(message)[0]["seconds"])
+        return tuple(float(seconds) for seconds in self.ask(message)[0]["seconds"])
 
     def verify(self) -> None:
         """Compare its output with the reference, and look at the memory around it: WrongOutput."""
-        if wrong := self.request({"op": "check"})[0]["wrong"]:
+        if wrong := self.ask({"op": "check"})[0]["wrong"]:
             raise WrongOutput(wrong)
 
     def outputs(self) -> Outputs:
         """What its last call wrote, and what a call with the fresh inputs writes."""
-        reply, payload = self.request({"op": "outputs"})
+        reply, payload = self.ask({"op": "outputs"})
         arrays = tuple(unpack_arrays(payload))
         return arrays[: reply["count"]], arrays[reply["count"] :]

@@ -38,9 +38,6 @@ class Worker(Asking, Runnable):
         with contextlib.suppress(WorkerDied):  # `receive` will find that out
             self.send(request, text)
 
-    def request(self, message: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
-        return self.ask(message)
-
     def allow(self, timeout_s: float) -> None:
         super().allow(timeout_s * self.program.functions)
 

@@ -171,7 +171,7 @@ class RemoteProgram(Runnable):
         """Upload it and make its arguments, as far as that is not done."""
         self._in_session()
 
-    def request(self, message: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
+    def ask(self, message: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
         return self._in_session().ask({**message, "program": self._number})
 
     def kill(self) -> None:
