@@ -19,7 +19,7 @@ from pytest_ansorbench.codec import from_json, to_json
 from pytest_ansorbench.hosted.agreement import digest, shape_of
 from pytest_ansorbench.hosted.process import PROTOCOL
 from pytest_ansorbench.measure.engine import EngineError
-from pytest_ansorbench.measure.local.channel import Channel, ChannelClosed, answer, first_line
+from pytest_ansorbench.measure.local.channel import Channel, ChannelClosed, answer, words_of
 from pytest_ansorbench.measure.local.engine import LocalEngine, local_engine
 from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.measure.untuned import task_check
@@ -91,8 +91,7 @@ class _Host:
             tasks = self._checked(found)
             whole = _whole(found)
         except Exception as error:  # whatever a user's code raises, or TVM
-            reason = f"{type(error).__name__}: {first_line(error)}"
-            raise StayError(f"its tasks cannot be made there: {reason}") from None
+            raise StayError(f"its tasks cannot be made there: {words_of(error)}") from None
         number = next(self._numbers)
         self._cases = {number: (found, tasks)}
         expected = [

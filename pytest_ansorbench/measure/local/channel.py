@@ -79,16 +79,21 @@ class Channel:
         return bytes(received)
 
 
-def first_line(error: Exception) -> str:
+def last_line(error: Exception) -> str:
     """The line of an error message that says what happened, 300 characters at most."""
     lines = [line for line in str(error).splitlines() if line.strip()]
     # TVM puts its stack trace first and the message last.
     return lines[-1].strip()[:300] if lines else ""
 
 
+def words_of(error: Exception) -> str:
+    """Its kind, and what happened."""
+    return f"{type(error).__name__}: {last_line(error)}"
+
+
 def told(error: Exception) -> dict[str, Any]:
     """The reply that says what went wrong."""
-    return {"error": f"{type(error).__name__}: {first_line(error)}"}
+    return {"error": words_of(error)}
 
 
 def answer(

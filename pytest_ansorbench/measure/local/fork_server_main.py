@@ -24,7 +24,7 @@ from typing import IO, Any, Final
 from pytest_ansorbench.cuda import load_runtime
 from pytest_ansorbench.measure.arguments import aligned, load_check
 from pytest_ansorbench.measure.local import caches
-from pytest_ansorbench.measure.local.channel import Channel, ChannelClosed, first_line
+from pytest_ansorbench.measure.local.channel import Channel, ChannelClosed, told
 from pytest_ansorbench.measure.local.compiled import (
     KERNEL_ENTRY,
     compile_module,
@@ -32,11 +32,7 @@ from pytest_ansorbench.measure.local.compiled import (
     first_run,
 )
 from pytest_ansorbench.measure.local.fork_server import PROTOCOL, Role
-from pytest_ansorbench.measure.local.interpreter import (
-    anonymous_file,
-    end_with_parent,
-    last_words,
-)
+from pytest_ansorbench.measure.local.interpreter import anonymous_file, end_with_parent, last_words
 from pytest_ansorbench.measure.local.machine import describe_machine
 from pytest_ansorbench.measure.local.places import tensors_on
 from pytest_ansorbench.measure.local.worker_main import WorkerMain
@@ -67,9 +63,7 @@ def main(arguments: Sequence[str]) -> None:
         if device == "cuda":
             load_runtime()
     except Exception as error:
-        control.send(
-            {"protocol": PROTOCOL, "error": f"{type(error).__name__}: {first_line(error)}"}
-        )
+        control.send({"protocol": PROTOCOL, **told(error)})
         return
     # What exists by now is never freed, and the collector need not touch, and so copy, it.
     gc.collect()

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from pytest_ansorbench.arrays import pack_arrays
 from pytest_ansorbench.cuda import complaint
-from pytest_ansorbench.measure.local.channel import Channel, answer, first_line
+from pytest_ansorbench.measure.local.channel import Channel, answer, last_line
 from pytest_ansorbench.measure.local.compiled import (
     Compiled,
     CompiledKernel,
@@ -159,7 +159,7 @@ class WorkerMain:
 
 def _told(error: Exception) -> dict[str, Any]:
     """The reply where messages of a compiler and a driver come with the whole program."""
-    said = complaint(str(error)) or first_line(error)
+    said = complaint(str(error)) or last_line(error)
     return {"error": f"{type(error).__name__}: {said}"}
 
 

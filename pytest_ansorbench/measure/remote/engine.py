@@ -5,12 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from pytest_ansorbench.environment import (
-    MisfitError,
-    check_toolchain,
-    resolve_target,
-    triple_of,
-)
+from pytest_ansorbench.environment import MisfitError, check_toolchain, resolve_target, triple_of
 from pytest_ansorbench.measure.engine import EngineError
 from pytest_ansorbench.measure.intrinsics import register_intrinsics
 from pytest_ansorbench.measure.local.asking import ProgramFailure
