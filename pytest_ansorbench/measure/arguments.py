@@ -40,17 +40,13 @@ class Arguments:
             given = list(check.inputs)
         written = shapes[len(given) :]
         guarded = [_guarded(dtype, shape) for dtype, shape in written]
-        self._guarded = [memory for memory, _ in guarded]
+        # All bytes that each output lies in, guards included.
+        self.output_memories = [memory for memory, _ in guarded]
         self.outputs = tuple(output for _, output in guarded)
         self._spoil(check)
         # One for each argument of the kernel, in order; the last are the outputs.
         self.inputs = tuple(map(aligned, given))
         self.arrays: tuple[NDArray[Any], ...] = (*self.inputs, *self.outputs)
-
-    @property
-    def output_memories(self) -> Sequence[NDArray[np.uint8]]:
-        """All bytes that each output lies in, guards included."""
-        return self._guarded
 
     def clear(self, check: Check) -> None:
         """Fill the outputs with what a call with the check's inputs must not leave there."""
@@ -59,16 +55,16 @@ class Arguments:
 
     def blank(self) -> None:
         """Fill the outputs as the guards are."""
-        for memory in self._guarded:
+        for memory in self.output_memories:
             memory[GUARD:-GUARD].fill(_GUARD_BYTE)
 
     def is_blank(self) -> bool:
         """Whether nothing was written since."""
-        return all((memory == _GUARD_BYTE).all() for memory in self._guarded)
+        return all((memory == _GUARD_BYTE).all() for memory in self.output_memories)
 
     def damage(self) -> str:
         """What the kernel wrote where it should not: one sentence, empty if nothing."""
-        if all(map(_guards_hold, self._guarded)):
+        if all(map(_guards_hold, self.output_memories)):
             return ""
         return "the kernel wrote outside of its output"
 
@@ -87,14 +83,10 @@ class OwnInputs:
 
     def __init__(self, like: Sequence[NDArray[Any]]) -> None:
         guarded = [_guarded(array.dtype, array.shape) for array in like]
-        self._guarded = [memory for memory, _ in guarded]
-        self._held: Sequence[NDArray[Any]] = ()
+        # All bytes that each lies in, guards included.
+        self.memories = [memory for memory, _ in guarded]
         self.arrays = tuple(array for _, array in guarded)
-
-    @property
-    def memories(self) -> Sequence[NDArray[np.uint8]]:
-        """All bytes that each lies in, guards included."""
-        return self._guarded
+        self._held: Sequence[NDArray[Any]] = ()
 
     def hold(self, contents: Sequence[NDArray[Any]]) -> None:
         for array, content in zip(self.arrays, contents, strict=True):
@@ -106,7 +98,7 @@ class OwnInputs:
         for place, (array, content) in enumerate(zip(self.arrays, self._held, strict=False)):
             if not same_bytes([array], [content]):
                 return f"the kernel wrote to its input {place}"
-            if not _guards_hold(self._guarded[place]):
+            if not _guards_hold(self.memories[place]):
                 return f"the kernel wrote beside its input {place}"
         return ""
 

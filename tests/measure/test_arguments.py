@@ -93,7 +93,7 @@ def test_an_untouched_guard_reports_nothing():
 @pytest.mark.parametrize("offset", [-GUARD, -1, 28, 27 + GUARD])
 def test_one_byte_outside_is_found(offset):
     arguments = Arguments(SHAPES, None)
-    arguments._guarded[0][GUARD + offset] ^= 1
+    arguments.output_memories[0][GUARD + offset] ^= 1
     assert "outside" in arguments.damage()
 
 
@@ -130,7 +130,7 @@ def test_inputs_of_their_own_tell_what_was_written_to_them():
     own.arrays[1][0] = 2
     assert own.damage() == "the kernel wrote to its input 1"
     own.hold(given)
-    own._guarded[0][GUARD - 1] ^= 1
+    own.memories[0][GUARD - 1] ^= 1
     assert own.damage() == "the kernel wrote beside its input 0"
 
 
