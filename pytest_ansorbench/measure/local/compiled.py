@@ -9,7 +9,6 @@ import tempfile
 import time
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean, median
@@ -219,7 +218,9 @@ class CompiledKernel(PlacedKernel, Compiled):
     def code_bytes(self) -> int | None:
         if self._device.tvm is not None:
             return None  # the object file is of what launches it
-        with _written(self._module) as path:
+        with tempfile.TemporaryDirectory(prefix="ansor-bench-") as folder:
+            path = Path(folder) / "kernel.o"  # code, constants, relocations
+            self._module.write_to_file(str(path), "o")
             return path.stat().st_size
 
 
@@ -365,15 +366,6 @@ def _binds(statement: Any) -> bool:
     names = ("body", "block", "then_case", "else_case")
     parts = [*(getattr(statement, name, None) for name in names), *getattr(statement, "seq", ())]
     return any(_binds(part) for part in parts if part is not None)
-
-
-@contextmanager
-def _written(module: Module) -> Iterator[Path]:
-    """A compiled module's object file (code, constants, relocations), while it is looked at."""
-    with tempfile.TemporaryDirectory(prefix="ansor-bench-") as folder:
-        path = Path(folder) / "kernel.o"
-        module.write_to_file(str(path), "o")
-        yield path
 
 
 def compile_program(program: IRModule, target: Target) -> VirtualMachine:
