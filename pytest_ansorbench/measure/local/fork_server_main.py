@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import os
+import resource
 import signal
 import socket
 import sys
@@ -180,8 +181,6 @@ def _enter_child(log: IO[bytes], memory_limit_mb: int, server: int, device: str)
 
     One that uses a device may lift its limit of memory when it begins with that.
     """
-    import resource
-
     os.setpgid(0, 0)
     if sys.platform == "linux":
         end_with_parent()
@@ -198,8 +197,6 @@ def _enter_child(log: IO[bytes], memory_limit_mb: int, server: int, device: str)
 
 def _limit(kind: int, value: int) -> None:
     """Limit a resource, unless it is limited further already."""
-    import resource
-
     _, hard = resource.getrlimit(kind)
     value = value if hard == resource.RLIM_INFINITY else min(value, hard)
     resource.setrlimit(kind, (value, hard))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
@@ -86,13 +87,10 @@ class WorkerMain:
         self, kind: str, target: str, passes: dict[str, Any], payload: bytes
     ) -> dict[str, Any]:
         """Compile a program to object files, for whatever target; `payload` has them as arrays."""
-        import resource
-
         compile_ = _FOR_LINKERS[kind]
         compiled = _within(passes, lambda: compile_(_module(payload), _target(target)))
         # Nothing runs here that could write without end.
-        _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+        _lift(resource.RLIMIT_FSIZE)
         return {"payload": pack_arrays(object_files(compiled))}
 
     def size(self) -> dict[str, Any]:
@@ -104,7 +102,7 @@ class WorkerMain:
         around = None if surroundings is None else Surroundings(**surroundings)
         if self._device:
             # To use a device reserves addresses for all of its memory and more.
-            _allow_addresses()
+            _lift(resource.RLIMIT_AS)
         self._ready().take(shapes, self._check, around)
         return {}
 
@@ -163,12 +161,10 @@ def _told(error: Exception) -> dict[str, Any]:
     return {"error": f"{type(error).__name__}: {said}"}
 
 
-def _allow_addresses() -> None:
-    """Lift the limit of addresses as far as this process may."""
-    import resource
-
-    _, hard = resource.getrlimit(resource.RLIMIT_AS)
-    resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
+def _lift(kind: int) -> None:
+    """Lift the limit of a resource as far as this process may."""
+    _, hard = resource.getrlimit(kind)
+    resource.setrlimit(kind, (hard, hard))
 
 
 def _place_threads(cores: Sequence[int]) -> None:
