@@ -59,6 +59,8 @@ _OPERATIONS: Final = ("build", "object", "size", "arguments", "call", "time", "c
 class WorkerMain:
     """Answers the requests about one program, in order: build, arguments, call or time, check."""
 
+    _compiled: Compiled  # from `build` on
+
     def __init__(
         self, channel: Channel, check: Check | None, cores: Sequence[int], device: str
     ) -> None:
@@ -66,7 +68,6 @@ class WorkerMain:
         self._check = check
         self._device = device  # that kernels run on, by TVM's name; empty for this process
         self._cores = cores  # to pin a kernel's threads to, one each; empty for none
-        self._compiled: Compiled | None = None
         self._called = False
         self._stops = 0
 
@@ -94,7 +95,7 @@ class WorkerMain:
         return {"payload": pack_arrays(object_files(compiled))}
 
     def size(self) -> dict[str, Any]:
-        return {"code_bytes": self._ready().code_bytes()}
+        return {"code_bytes": self._compiled.code_bytes()}
 
     def arguments(
         self, shapes: list[tuple[str, list[int]]], surroundings: dict[str, Any] | None
@@ -103,31 +104,30 @@ class WorkerMain:
         if self._device:
             # To use a device reserves addresses for all of its memory and more.
             _lift(resource.RLIMIT_AS)
-        self._ready().take(shapes, self._check, around)
+        self._compiled.take(shapes, self._check, around)
         return {}
 
     def call(self) -> dict[str, Any]:
         """Call it once and time that: lazy parts, cold caches and all."""
-        seconds = self._unstopped(self._ready().call)
+        seconds = self._unstopped(self._compiled.call)
         self._settle()
         return {"seconds": seconds}
 
     def time(self, calls: int, samples: int, flush_mb: int) -> dict[str, Any]:
-        compiled = self._ready()
         if not self._called and self._cores:
-            compiled.call()
+            self._compiled.call()
             self._settle()
         flush_bytes = flush_mb * 1_000_000
-        seconds = self._unstopped(lambda: compiled.time(calls, samples, flush_bytes))
+        seconds = self._unstopped(lambda: self._compiled.time(calls, samples, flush_bytes))
         self._settle()
         return {"seconds": seconds}
 
     def check(self) -> dict[str, Any]:
         """What is wrong with what it wrote; `wrong` is empty if nothing is."""
-        return {"wrong": fault(self._ready(), self._check)}
+        return {"wrong": fault(self._compiled, self._check)}
 
     def outputs(self) -> dict[str, Any]:
-        return computed(self._ready(), self._check)
+        return computed(self._compiled, self._check)
 
     def _unstopped(self, timed: Callable[[], _Result]) -> _Result:
         """What was timed while this process was never stopped, which would count as the program's.
@@ -143,10 +143,6 @@ class WorkerMain:
 
     def _note_stop(self, number: int, frame: FrameType | None) -> None:
         self._stops += 1
-
-    def _ready(self) -> Compiled:
-        assert self._compiled is not None
-        return self._compiled
 
     def _settle(self) -> None:
         """After a first call, when TVM's threads exist, give each a core of its own."""

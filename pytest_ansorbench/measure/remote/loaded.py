@@ -100,12 +100,12 @@ class LoadedNetwork(Loaded):
 
         self._machine = relax.VirtualMachine(module, inputs.device)
         self._inputs = inputs
-        self._check: Check | None = None
         self._held: Check | None = None  # whose inputs the machine holds
 
     def take(self, check: Check | None) -> None:
-        self._check = check
-        self._hold(self._given)
+        assert check is not None
+        self._given = check
+        self._hold(check)
 
     def call(self) -> float:
         return self.call_on(self._given)
@@ -134,11 +134,6 @@ class LoadedNetwork(Loaded):
     def call_on(self, check: Check) -> float:
         self._hold(check)
         return first_run(self._machine.module, _INVOKE, (_MAIN,))
-
-    @property
-    def _given(self) -> Check:
-        assert self._check is not None
-        return self._check
 
     def _hold(self, check: Check) -> None:
         if self._held is not check:

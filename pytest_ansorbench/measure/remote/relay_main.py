@@ -8,7 +8,6 @@ Arguments and output travel once a program; what is timed is timed on the device
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
@@ -50,10 +49,12 @@ _OPERATIONS: Final = (
 class RelayMain:
     """Answers the requests about one session: open, load, arguments, call or time, check."""
 
+    _session: RPCSession  # from `open` on
+    _inputs: Inputs
+
     def __init__(self, channel: Channel, check: Check | None) -> None:
         self._channel = channel
         self._check = check
-        self._session: RPCSession | None = None
         self._programs: dict[int, Loaded] = {}
 
     def serve(self) -> None:
@@ -76,15 +77,14 @@ class RelayMain:
     def load(self, program: int, kind: str, shapes: Shapes, payload: bytes) -> dict[str, Any]:
         """Upload a shared library and load it."""
         name = f"{program}.so"
-        started_s = time.monotonic()
-        self._remote.upload(bytearray(payload), name)
-        module = self._remote.load_module(name)
+        self._session.upload(bytearray(payload), name)
+        module = self._session.load_module(name)
         self._programs[program] = _KINDS[kind](module, shapes, self._inputs)
-        return {"seconds": time.monotonic() - started_s}
+        return {}
 
     def unload(self, program: int) -> dict[str, Any]:
         if self._programs.pop(program, None) is not None:
-            self._remote.remove(f"{program}.so")
+            self._session.remove(f"{program}.so")
         return {}
 
     def arguments(self, program: int) -> dict[str, Any]:
@@ -107,7 +107,7 @@ class RelayMain:
 
     def _said(self, function: str) -> Any:
         try:
-            said = self._remote.get_function(function)()
+            said = self._session.get_function(function)()
         except Exception:  # a device without it raises whatever its TVM raises
             return None
         return said if isinstance(said, int) else str(said)
@@ -115,12 +115,7 @@ class RelayMain:
     def _is_on_x86(self) -> bool:
         """Whether its Linux runs on x86: a user-mode emulator's processes see their host's."""
         try:
-            said = bytes(self._remote.download(MODALIAS))
+            said = bytes(self._session.download(MODALIAS))
         except Exception:  # a device without it raises whatever its TVM raises
             return False
         return b":type:x86" in said
-
-    @property
-    def _remote(self) -> RPCSession:
-        assert self._session is not None
-        return self._session
