@@ -81,20 +81,16 @@ class PlacedKernel:
     def __init__(self, module: Module, device: Device) -> None:
         self._module = module
         self._device = device
-        self._arguments: Arguments | None = None
-        self._outputs: Place | None = None
-        self._tensors: Sequence[Any] = ()
-        self._check: Check | None = None
-        self._own: tuple[OwnInputs, Place] | None = None
 
-    def place(self, shapes: Shapes, check: Check | None) -> Arguments:
+    def place(self, shapes: Shapes, check: Check | None) -> None:
         """Put arguments on the device: a check's inputs or random ones, outputs with no result."""
-        self._check, self._own = check, None
-        self._arguments = arguments = Arguments(shapes, check)
-        inputs = self._device.place(arguments.inputs, [*map(bytes_of, arguments.inputs)])
-        self._outputs = self._device.place(arguments.outputs, arguments.output_memories)
+        self._check = check
+        self._arguments = Arguments(shapes, check)
+        given, written = self._arguments.inputs, self._arguments.outputs
+        inputs = self._device.place(given, [*map(bytes_of, given)])
+        self._outputs = self._device.place(written, self._arguments.output_memories)
         self._tensors = (*inputs.tensors, *self._outputs.tensors)
-        return arguments
+        self._own: tuple[OwnInputs, Place] | None = None
 
     def call(self) -> float:
         return first_run(self._module, KERNEL_ENTRY, self._tensors, self._device)
@@ -112,24 +108,21 @@ class PlacedKernel:
         )
 
     def outputs(self) -> Sequence[NDArray[Any]]:
-        arguments, place = self._ready()
-        place.fetch()
-        return arguments.outputs
+        self._outputs.fetch()
+        return self._arguments.outputs
 
     def damage(self) -> str:
-        arguments, place = self._ready()
-        place.fetch()
-        if (wrong := arguments.damage()) or self._own is None:
+        self._outputs.fetch()
+        if (wrong := self._arguments.damage()) or self._own is None:
             return wrong
-        own, own_place = self._own
-        own_place.fetch()
+        own, place = self._own
+        place.fetch()
         return own.damage()
 
     def call_again(self) -> None:
         assert self._check is not None
-        arguments, place = self._ready()
-        arguments.clear(self._check)
-        place.send()
+        self._arguments.clear(self._check)
+        self._outputs.send()
         self.call()
 
     def call_on(self, check: Check) -> float:
@@ -138,25 +131,18 @@ class PlacedKernel:
             self._own = own, self._device.place(own.arrays, own.memories)
         own, inputs = self._own
         own.hold(check.inputs)
-        arguments, outputs = self._ready()
-        arguments.clear(check)
-        for place in (inputs, outputs):
+        self._arguments.clear(check)
+        for place in (inputs, self._outputs):
             place.send()
-        tensors = (*inputs.tensors, *outputs.tensors)
+        tensors = (*inputs.tensors, *self._outputs.tensors)
         return first_run(self._module, KERNEL_ENTRY, tensors, self._device)
 
     def late(self) -> str:
-        arguments, place = self._ready()
-        arguments.blank()
-        place.send()
+        self._arguments.blank()
+        self._outputs.send()
         time.sleep(LATE_S)
-        place.fetch()
-        return "" if arguments.is_blank() else LATE
-
-    def _ready(self) -> tuple[Arguments, Place]:
-        """Its arguments, and where its outputs are."""
-        assert self._arguments is not None and self._outputs is not None
-        return self._arguments, self._outputs
+        self._outputs.fetch()
+        return "" if self._arguments.is_blank() else LATE
 
 
 class CompiledKernel(PlacedKernel, Compiled):
@@ -196,9 +182,9 @@ class CompiledKernel(PlacedKernel, Compiled):
         if not shapes and check is not None:
             check = replace(check, inputs=tuple(map(in_own_memory, check.inputs)))
         self._shapes = shapes or self._shapes
-        arguments = self.place(self._shapes, check)
+        self.place(self._shapes, check)
         if surroundings is not None:
-            self._predecessors = Predecessors(arguments.arrays, surroundings)
+            self._predecessors = Predecessors(self._arguments.arrays, surroundings)
 
     def call(self) -> float:
         if not self._is_loaded:
