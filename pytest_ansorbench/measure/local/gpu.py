@@ -6,6 +6,7 @@ TVM knows what CUDA tells. Clocks, driver and what holds the clocks down are NVM
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable
 from types import MappingProxyType
@@ -39,43 +40,30 @@ def describe_gpu() -> dict[str, Any]:
     """
     first = device()
     name = str(first.device_name)
-    described: dict[str, Any] = {
+    nvml = _Nvml(name)
+    power_limit_mw = nvml.asked(lambda n, gpu: n.nvmlDeviceGetEnforcedPowerLimit(gpu))
+    return {
         "name": name,
         "arch": arch_of_device(first),
         "multiprocessors": int(first.multi_processor_count),
         "l2_bytes": int(first.l2_cache_size_bytes),
         "memory_bytes": int(first.total_global_memory),
-        "driver": None,
-        "most_sm_mhz": None,
-        "most_memory_mhz": None,
-        "power_limit_w": None,
+        "driver": _text(nvml.asked(lambda n, _: n.nvmlSystemGetDriverVersion())),
+        "most_sm_mhz": nvml.asked(lambda n, gpu: n.nvmlDeviceGetMaxClockInfo(gpu, 1)),
+        "most_memory_mhz": nvml.asked(lambda n, gpu: n.nvmlDeviceGetMaxClockInfo(gpu, 2)),
+        "power_limit_w": _thousandth(power_limit_mw),
     }
-    nvml = _Nvml.opened(name)
-    if nvml is not None:
-        n, handle = nvml.library, nvml.handle
-        described |= {
-            "driver": _text(nvml.asked(n.nvmlSystemGetDriverVersion)),
-            "most_sm_mhz": nvml.asked(lambda: n.nvmlDeviceGetMaxClockInfo(handle, 1)),
-            "most_memory_mhz": nvml.asked(lambda: n.nvmlDeviceGetMaxClockInfo(handle, 2)),
-            "power_limit_w": _thousandth(
-                nvml.asked(lambda: n.nvmlDeviceGetEnforcedPowerLimit(handle))
-            ),
-        }
-    return described
 
 
 def observe_gpu(name: str) -> GpuState:
     """The clocks of the GPU of this name at this moment; None for what is not known."""
-    nvml = _Nvml.opened(name)
-    if nvml is None:
-        return GpuState()
-    n, handle = nvml.library, nvml.handle
-    bits = nvml.asked(lambda: n.nvmlDeviceGetCurrentClocksThrottleReasons(handle))
+    nvml = _Nvml(name)
+    bits = nvml.asked(lambda n, gpu: n.nvmlDeviceGetCurrentClocksThrottleReasons(gpu))
     return GpuState(
-        sm_mhz=nvml.asked(lambda: float(n.nvmlDeviceGetClockInfo(handle, 1))),
-        memory_mhz=nvml.asked(lambda: float(n.nvmlDeviceGetClockInfo(handle, 2))),
-        temperature_c=nvml.asked(lambda: float(n.nvmlDeviceGetTemperature(handle, 0))),
-        power_w=_thousandth(nvml.asked(lambda: n.nvmlDeviceGetPowerUsage(handle))),
+        sm_mhz=nvml.asked(lambda n, gpu: float(n.nvmlDeviceGetClockInfo(gpu, 1))),
+        memory_mhz=nvml.asked(lambda n, gpu: float(n.nvmlDeviceGetClockInfo(gpu, 2))),
+        temperature_c=nvml.asked(lambda n, gpu: float(n.nvmlDeviceGetTemperature(gpu, 0))),
+        power_w=_thousandth(nvml.asked(lambda n, gpu: n.nvmlDeviceGetPowerUsage(gpu))),
         held_down_by=None
         if bits is None
         else tuple(reason for bit, reason in _REASONS.items() if bits & bit),
@@ -83,29 +71,27 @@ def observe_gpu(name: str) -> GpuState:
 
 
 class _Nvml:
-    """NVML with the GPU that CUDA sees first."""
+    """NVML with the GPU that CUDA sees first.
 
-    def __init__(self, library: Any, handle: Any) -> None:
-        self.library = library
-        self.handle = handle
+    It knows nothing where it is not installed, does not work, or shows another GPU than CUDA.
+    """
 
-    @classmethod
-    def opened(cls, name: str) -> _Nvml | None:
-        """None where it is not installed, does not work, or shows another GPU than CUDA."""
-        try:
+    def __init__(self, name: str) -> None:
+        self._library: Any = None
+        with contextlib.suppress(Exception):  # of the package, the driver's library and the driver
             import pynvml
 
             pynvml.nvmlInit()
-            handle = _handle(pynvml)
-            shown = _text(pynvml.nvmlDeviceGetName(handle))
-        except Exception:  # of the package, the driver's library and the driver
-            return None
-        return cls(pynvml, handle) if shown == name else None
+            self._gpu = _handle(pynvml)
+            if _text(pynvml.nvmlDeviceGetName(self._gpu)) == name:
+                self._library = pynvml
 
-    def asked(self, ask: Callable[[], _Known]) -> _Known | None:
-        """None for what this GPU does not tell."""
+    def asked(self, ask: Callable[[Any, Any], _Known]) -> _Known | None:
+        """What the library and the GPU tell; None for what they do not."""
+        if self._library is None:
+            return None
         try:
-            return ask()
+            return ask(self._library, self._gpu)
         except Exception:
             return None
 
