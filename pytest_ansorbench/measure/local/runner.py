@@ -106,13 +106,15 @@ class Runner:
         self, program: Runnable, policy: Measurement, best_s: float | None, incumbent: Built | None
     ) -> Measured:
         """Measure a program; without the leader if that fails, again if the server has died."""
-        leader = _leader(policy, incumbent)
+        leader: _Leader | None = None
         lost = False
+        if incumbent is not None and incumbent.handle is not None:
+            leader = _Leader(incumbent.handle)
         while True:
             try:
-                outcome = self._measured(program, policy, best_s, None if lost else leader)
+                outcome = self._measured(program, policy, best_s, leader)
             except _LeaderLost:
-                lost = True
+                leader, lost = None, True
             except ServerDied:
                 built = self._restored(program)
                 if built.handle is None:
@@ -159,13 +161,6 @@ class Runner:
         if program.surroundings is not None:
             return NetworkMeasurement()
         return ColdMeasurement() if self._settings.flush_mb else measurement
-
-
-def _leader(policy: Measurement, incumbent: Built | None) -> _Leader | None:
-    """The incumbent, if the policy compares with it."""
-    if incumbent is None or incumbent.handle is None:
-        return None
-    return _Leader(incumbent.handle) if isinstance(policy, ComparingMeasurement) else None
 
 
 class _LeaderLost(Exception):
