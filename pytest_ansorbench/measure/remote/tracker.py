@@ -71,12 +71,11 @@ class TrackerConnection:
         try:
             self._socket.sendall(_WORD.pack(_MAGIC))
             [magic] = _WORD.unpack(self._exactly(_WORD.size))
+            if magic != _MAGIC:
+                raise ConnectionError("something else listens there")
         except OSError as error:
             self.close()
             raise TrackerError(f"no tracker at {self._where}: {error}") from None
-        if magic != _MAGIC:
-            self.close()
-            raise TrackerError(f"no tracker at {self._where}: something else listens there")
 
     def __enter__(self) -> TrackerConnection:
         return self
@@ -107,8 +106,8 @@ class TrackerConnection:
 
     def request(self, priority: int, patience_s: float) -> Offer:
         """Wait for a device; requests of a higher priority are served first."""
-        value = self._asked([_REQUEST, self._address.key, "", priority], patience_s)
-        host, port, matchkey = value
+        message = [_REQUEST, self._address.key, "", priority]
+        host, port, matchkey = self._asked(message, patience_s)
         return Offer(str(host), int(port), str(matchkey))
 
     def _asked(self, message: list[Any], patience_s: float) -> Any:
@@ -117,9 +116,7 @@ class TrackerConnection:
             self._socket.settimeout(patience_s)
             self._socket.sendall(_WORD.pack(len(text)) + text)
             [length] = _WORD.unpack(self._exactly(_WORD.size))
-            if not 0 < length <= _MOST_BYTES:
-                raise TrackerError(f"the tracker at {self._where} answers in no known way")
-            answer = json.loads(self._exactly(length))
+            answer = json.loads(self._exactly(length)) if 0 < length <= _MOST_BYTES else None
         except TimeoutError:
             raise TrackerError(
                 f"no device {self._address.key!r} was free at {self._where} for "
