@@ -10,6 +10,7 @@ import itertools
 import socket
 import sys
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,7 @@ from pytest_ansorbench.hosted.agreement import digest, shape_of
 from pytest_ansorbench.hosted.process import PROTOCOL
 from pytest_ansorbench.measure.engine import EngineError
 from pytest_ansorbench.measure.local.channel import Channel, ChannelClosed, answer, words_of
-from pytest_ansorbench.measure.local.engine import LocalEngine, local_engine
+from pytest_ansorbench.measure.local.engine import local_engine
 from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.measure.untuned import task_check
 from pytest_ansorbench.packed import pack_program
@@ -64,7 +65,7 @@ class _Host:
 
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
-        self._engine: LocalEngine | None = None
+        self._ending = ExitStack()
         self._root = Path()
         self._cases: dict[int, tuple[Case, Sequence[Task]]] = {}
         self._searches: dict[int, Search] = {}
@@ -75,8 +76,8 @@ class _Host:
     ) -> dict[str, Any]:
         """Start an engine; then modules of the project at `root` are found in `paths`."""
         cores = settings["cores"] and tuple(settings["cores"])
-        self._engine = local_engine(target, EngineSettings(**{**settings, "cores": cores}))
-        self._engine.start()
+        engine = local_engine(target, EngineSettings(**{**settings, "cores": cores}))
+        self._engine = self._ending.enter_context(engine)
         self._root = Path(root)
         # Last, so that TVM is this interpreter's own whatever the project has.
         sys.path[:0] = [path for path in paths if path not in sys.path]
@@ -129,7 +130,7 @@ class _Host:
             found,
             tasks,
             chosen,
-            self._ready(),
+            self._engine,
             scheduler=chosen.scheduler or SCHEDULERS[scheduler],
             on_trial=self._tell,
             resumed=tuple(from_json(RoundEntry, entry) for entry in resumed),
@@ -151,12 +152,7 @@ class _Host:
         return {}
 
     def end(self) -> None:
-        if self._engine is not None:
-            self._engine.close()
-
-    def _ready(self) -> LocalEngine:
-        assert self._engine is not None
-        return self._engine
+        self._ending.close()
 
     def _tell(self, search: Search) -> None:
         """Say that a trial is over."""
@@ -169,7 +165,7 @@ class _Host:
         if not isinstance(case, NetworkCase):
             return case.tasks()
         return [
-            replace(task, check=task.check or task_check(self._ready(), task))
+            replace(task, check=task.check or task_check(self._engine, task))
             for task in case.tasks()
         ]
 

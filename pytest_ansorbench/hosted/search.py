@@ -239,15 +239,14 @@ class HostedSearch:
             task.hear(trial)
             if latency_s is None or (task.best and latency_s >= task.best.latency_s):
                 continue
-            task.best = SavedBest(trial.index, latency_s, self._kernel(entry, place))
+            task.best = self._saved(entry, place, latency_s)
             task.leads.append(task.best)
 
-    def _kernel(self, entry: RoundEntry, place: int) -> SavedKernel:
-        return SavedKernel(
-            self._there.programs[entry.round.task],
-            select(entry.state.candidates, place),
-            toolchain=self._host.name,
-        )
+    def _saved(self, entry: RoundEntry, place: int, latency_s: float) -> SavedBest:
+        program = self._there.programs[entry.round.task]
+        schedule = select(entry.state.candidates, place)
+        kernel = SavedKernel(program, schedule, toolchain=self._host.name)
+        return SavedBest(entry.trials[place].index, latency_s, kernel)
 
     def _crown(self, ranking: LastRanking) -> None:
         """Make what a last check crowned the best of its task, and the last of the leads."""
@@ -256,7 +255,6 @@ class HostedSearch:
             for entry in self._entries:
                 for place, trial in enumerate(entry.trials):
                     if trial.index == checked.crowned and trial.latency_s is not None:
-                        kernel = self._kernel(entry, place)
-                        task.best = SavedBest(trial.index, trial.latency_s, kernel)
+                        task.best = self._saved(entry, place, trial.latency_s)
             others = (lead for lead in task.leads if lead.index != checked.crowned)
             task.leads = [*others, *([task.best] if task.best else [])]
