@@ -80,12 +80,14 @@ def _shared_out(site: SiteSettings, workers: int) -> SiteSettings:
     """The site with cores of its own for each of several workers on this machine."""
     if workers == 1:
         return site
-    if str(_attributes(site.target).get("kind")).startswith(("cuda", "nvidia/")):
+    attributes = _attributes(site.target)
+    if str(attributes.get("kind")).startswith(("cuda", "nvidia/")):
         problem = f"{workers} workers would share this machine's GPU, expected one worker"
         raise MisfitError("target", site.target, problem)
     usable = site.engine.cores or usable_cores().cpus
     each = len(usable) // workers
-    threads = _threads(site.target)
+    given = attributes.get("num-cores")
+    threads = given if isinstance(given, int) else None
     if each < (threads or 1):
         raise MisfitError(
             "target",
@@ -95,7 +97,7 @@ def _shared_out(site: SiteSettings, workers: int) -> SiteSettings:
         )
     target = site.target
     if threads is None:
-        target = json.dumps({**_attributes(site.target), "num-cores": each})
+        target = json.dumps({**attributes, "num-cores": each})
     cores: dict[str, Sequence[int]] = {
         str(at): usable[at * each : (at + 1) * each] for at in range(workers)
     }
@@ -111,9 +113,3 @@ def _attributes(target: str | None) -> dict[str, Any]:
     except ValueError:
         given = target
     return dict(given) if isinstance(given, dict) else {"kind": str(given)}
-
-
-def _threads(target: str | None) -> int | None:
-    """Threads of a kernel; None if nothing was said of it."""
-    threads = _attributes(target).get("num-cores")
-    return threads if isinstance(threads, int) else None
