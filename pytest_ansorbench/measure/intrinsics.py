@@ -42,14 +42,13 @@ def register_intrinsics(target: Target) -> None:
 
 
 def _import_intrinsics(target: Target) -> None:
+    submodule = _submodule(target)
     if _PACKAGE not in sys.modules:
-        submodule = _submodule(target)
         if submodule is None:
             importlib.import_module(_PACKAGE)
             return
         _install_lazy_package()
     if isinstance(sys.modules[_PACKAGE], _LazyPackage):
-        submodule = _submodule(target)
         names = [submodule] if submodule else ["cuda", *set(_SUBMODULE_BY_TRIPLE.values())]
         for name in names:
             importlib.import_module(f"{_PACKAGE}.{name}")
