@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from pytest_ansorbench.cores import threads_of
 from pytest_ansorbench.measure.local.asking import (
@@ -14,8 +14,8 @@ from pytest_ansorbench.measure.local.asking import (
     WorkerTimeout,
     replied,
 )
-from pytest_ansorbench.measure.local.foreign import ForeignProcess
-from pytest_ansorbench.measure.local.fork_server import ServerDied
+from pytest_ansorbench.measure.local.fork_server import Child, Ended, ServerDied
+from pytest_ansorbench.measure.local.interpreter import Interpreter
 from pytest_ansorbench.measure.local.supervisor import Supervisor
 from pytest_ansorbench.measure.local.worker import Worker
 from pytest_ansorbench.measure.outcomes import Built
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from tvm.target import Target
 
     from pytest_ansorbench.workloads.case import Check
+
+_BURIAL_TIMEOUT_S: Final = 10.0
+"""A process whose channel was closed is gone within milliseconds."""
 
 
 def _waiting(worker: Worker) -> Worker:
@@ -54,7 +57,7 @@ class Builder:
         self._passes = passes
         self._settings = settings
         self._at_a_time = settings.build_workers or threads_of(target)
-        self._foreign: list[ForeignProcess] = []
+        self._foreign: list[_ForeignProcess] = []
 
     def close(self) -> None:
         """End the processes of other libraries, which no fork server ends."""
@@ -97,7 +100,7 @@ class Builder:
         self, program: Buildable, text: bytes, check: Check | None, timeout_s: float
     ) -> Worker:
         if isinstance(program, Foreign):
-            self._foreign.append(ForeignProcess(program))
+            self._foreign.append(_ForeignProcess(program))
             child = self._foreign[-1].child
         else:
             child = self._supervisor.fork(check)
@@ -125,3 +128,27 @@ def _ready(busy: Sequence[Worker]) -> list[Worker]:
     """Wait until some workers have a reply, or have none in time; these workers."""
     done = replied(busy)
     return [worker for worker in busy if worker in done or not worker.patience_s]
+
+
+class _ForeignProcess:
+    """The parent of one child, an interpreter of its own that has another library compile."""
+
+    def __init__(self, program: Foreign) -> None:
+        self.closed = False
+        self._process = Interpreter(None, program.module, program.arguments, program.environment)
+        self.child = Child(self._process.pid, self._process.channel, self)
+
+    def wait_for_end(self, child: Child) -> Ended:
+        """How the child ended, which is killed if it does not."""
+        if not self._process.ends_within(_BURIAL_TIMEOUT_S):
+            child.kill()
+        cause, words = self._process.died_of()
+        ended = Ended(cause + words, 0.0, self._process.was_killed)
+        self.close()
+        return ended
+
+    def close(self) -> None:
+        """End it; returns when it is gone."""
+        if not self.closed:
+            self.closed = True
+            self._process.close()
