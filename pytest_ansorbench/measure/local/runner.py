@@ -88,11 +88,13 @@ class Runner:
         failure = KilledError if built.was_killed else UntunedError
         raise failure(f"{built.status}: {built.error}")
 
-    def attempt(self, program: Runnable, work: Callable[[Runnable], tuple[float, ...]]) -> Measured:
-        """Do something with a program that gives samples; if the program fails, it has ended."""
+    def attempt(
+        self, program: Runnable, work: Callable[[Runnable], tuple[float, ...] | None]
+    ) -> Measured:
+        """Do something with a program that may give samples; if the program fails, it has ended."""
         try:
             program.allow(self._settings.run_timeout_s)
-            return Measured("ok", work(program))
+            return Measured("ok", work(program) or ())
         except ProgramFailure as failure:
             ended = program.give_up(failure)
             return Measured(

@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from statistics import median, median_low
 from typing import Final
 
@@ -206,12 +207,7 @@ class TurnTaking:
         """Do something with a program; if it fails, it is out, and its process has ended."""
         if participant.program is None or participant.failure is not None:
             return
-
-        def attempt(program: Runnable) -> tuple[float, ...]:
-            work(participant, program)
-            return ()
-
-        outcome = self._runner.attempt(participant.program, attempt)
+        outcome = self._runner.attempt(participant.program, partial(work, participant))
         if outcome.status != "ok":
             participant.failure = outcome
 
