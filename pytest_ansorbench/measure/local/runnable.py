@@ -56,9 +56,9 @@ class Runnable(ABC):
     def kill(self) -> None:
         """End its process whatever it is doing."""
 
-    @abstractmethod
-    def give_up(self, failure: Exception) -> Ended:
+    def give_up(self, failure: ProgramFailure) -> Ended:
         """End it after a failure."""
+        return self.end()
 
     @abstractmethod
     def end(self) -> Ended: ...

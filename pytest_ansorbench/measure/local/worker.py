@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from pytest_ansorbench.measure.local.asking import Asking, WorkerDied
-from pytest_ansorbench.measure.local.fork_server import Child, Ended
+from pytest_ansorbench.measure.local.fork_server import Child
 from pytest_ansorbench.measure.local.runnable import Runnable
 
 if TYPE_CHECKING:
@@ -57,9 +57,6 @@ class Worker(Asking, Runnable):
 
     def kill(self) -> None:
         self.child.kill()
-
-    def give_up(self, failure: Exception) -> Ended:
-        return self.end()
 
     def discard(self) -> None:
         self.kill()

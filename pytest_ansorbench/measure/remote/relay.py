@@ -178,7 +178,7 @@ class RemoteProgram(Runnable):
         """End the session: a call that is under way cannot be ended otherwise."""
         self._relays.drop()
 
-    def give_up(self, failure: Exception) -> Ended:
+    def give_up(self, failure: ProgramFailure) -> Ended:
         """End it; whatever goes wrong in a session, but a wrong output, costs the session."""
         if isinstance(failure, WrongOutput):
             return self.end()
