@@ -70,12 +70,9 @@ class Arguments:
 
     def _spoil(self, check: Check | None) -> None:
         """Put in outputs that were just made, or are blank, what no right kernel leaves there."""
-        expected: Sequence[NDArray[Any] | None] = (
-            () if check is None else [output.expected for output in check.outputs]
-        )
-        known: Sequence[NDArray[Any] | None] = expected or [None] * len(self.outputs)
-        for output, right in zip(self.outputs, known, strict=True):
-            _fill(output, right)
+        known: Sequence[Output | None] = () if check is None else check.outputs
+        for output, right in zip(self.outputs, known or [None] * len(self.outputs), strict=True):
+            _fill(output, None if right is None else right.expected)
 
 
 class OwnInputs:
