@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from pytest_ansorbench.environment import MisfitError, check_toolchain, resolve_target, triple_of
@@ -45,16 +46,33 @@ class RemoteEngine(ForkingEngine):
     def __init__(self, target: Target, settings: EngineSettings, remote: RemoteSettings) -> None:
         assert remote.address is not None
         self._remote = remote
-        self._machine: Mapping[str, Any] | None = None
         self._session_s = _SESSION_TIMEOUTS * settings.run_timeout_s
         self._lease = Lease(remote.address, remote.patience_s)
         super().__init__(target, settings)
 
-    @property
+    @cached_property
     def machine(self) -> Mapping[str, Any]:
-        if self._machine is None:
-            self._machine = self._described()
-        return self._machine
+        """Packages are those that compile; hardware is the device's."""
+        here = describe_machine()
+        try:
+            relay = self._relays.ready(None)
+            relay.allow(self._settings.run_timeout_s)
+            device, _ = relay.ask({"op": "describe"})
+        except (ProgramFailure, ServerDied) as error:
+            raise EngineError(f"the device does not describe itself: {error}") from None
+        is_for_x86 = triple_of(self.target).startswith(("x86_64-", "i386-", "i686-"))
+        return {
+            **dict.fromkeys(here),
+            "cpu": device["cpu"],
+            "logical_cores": device["threads"],
+            "caches_bytes": {},
+            "python": here["python"],
+            "packages": here["packages"],
+            "triple": device["triple"],
+            "emulated": device["on_x86"] and not is_for_x86,
+            **self._remote.conditions(),
+            "target": str(self.target),
+        }
 
     @property
     def restarts(self) -> int:
@@ -65,7 +83,7 @@ class RemoteEngine(ForkingEngine):
         """End all processes and give the device back; the next start may get another."""
         self._relays.close()
         self._lease.lose()
-        self._machine = None
+        vars(self).pop("machine", None)
         super().close()
 
     def observe(self) -> MachineState:
@@ -80,32 +98,6 @@ class RemoteEngine(ForkingEngine):
         except ServerDied:
             self._replace_server()
         return super().build(programs, check, limit_s)
-
-    def _described(self) -> Mapping[str, Any]:
-        """Packages are those that compile; hardware is the device's."""
-        here = describe_machine()
-        try:
-            relay = self._relays.ready(None)
-            relay.allow(self._settings.run_timeout_s)
-            device, _ = relay.ask({"op": "describe"})
-        except (ProgramFailure, ServerDied) as error:
-            raise EngineError(f"the device does not describe itself: {error}") from None
-        return {
-            **dict.fromkeys(here),
-            "cpu": device["cpu"],
-            "logical_cores": device["threads"],
-            "caches_bytes": {},
-            "python": here["python"],
-            "packages": here["packages"],
-            "triple": device["triple"],
-            "emulated": device["on_x86"] and not self._is_for_x86,
-            **self._remote.conditions(),
-            "target": str(self.target),
-        }
-
-    @property
-    def _is_for_x86(self) -> bool:
-        return triple_of(self.target).startswith(("x86_64-", "i386-", "i686-"))
 
     def _replace_server(self) -> None:
         self.supervisor.replace(self.supervisor.server)
