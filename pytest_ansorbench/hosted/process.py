@@ -8,15 +8,13 @@ from typing import Any, Final
 
 from pytest_ansorbench.measure.engine import EngineError
 from pytest_ansorbench.measure.local.channel import ChannelClosed
-from pytest_ansorbench.measure.local.interpreter import Interpreter
+from pytest_ansorbench.measure.local.interpreter import START_TIMEOUT_S, Interpreter
 from pytest_ansorbench.search import ResumeError
 from pytest_ansorbench.storage.entries import JOURNAL_VERSION
 from pytest_ansorbench.travel import StayError, project_paths
 
 PROTOCOL: Final = f"3.{JOURNAL_VERSION}"
 """What session and host say to each other, journal entries among it."""
-START_TIMEOUT_S: Final = 180.0
-"""Importing TVM takes two seconds; a cold disk takes longer."""
 
 _MAIN: Final = "pytest_ansorbench.hosted.main"
 
@@ -46,8 +44,7 @@ class HostProcess:
         """Ask for the operation `op`; the first answer, further ones come from `receive`."""
         if self._running is None:
             self._running = self._started()
-            paths = project_paths(self.root)
-            place = {"root": str(self.root), "paths": paths}
+            place = {"root": str(self.root), "paths": project_paths(self.root)}
             self._send({"op": "open", **self._opening(), **place})
             self.receive()
         self._send(message)

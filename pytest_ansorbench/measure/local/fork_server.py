@@ -26,11 +26,8 @@ from typing import Any, Final, Literal, Protocol
 
 from pytest_ansorbench.measure.engine import EngineError
 from pytest_ansorbench.measure.local.channel import Channel, ChannelClosed
-from pytest_ansorbench.measure.local.interpreter import Interpreter, cause_of_death
+from pytest_ansorbench.measure.local.interpreter import START_TIMEOUT_S, Interpreter, cause_of_death
 from pytest_ansorbench.measure.settings import Caches
-
-WARM_UP_TIMEOUT_S: Final = 180.0
-"""Importing TVM and compiling a first kernel takes 2 s here; a cold disk takes longer."""
 
 PROTOCOL: Final = 4
 """What parent, server and children say to each other; another interpreter's may differ."""
@@ -164,14 +161,12 @@ class ForkServer:
     def wait_until_warm(self) -> None:
         """Wait for a server that is starting; an EngineError says why it does not."""
         try:
-            message = self._process.greeting(WARM_UP_TIMEOUT_S, PROTOCOL)
+            message = self._process.greeting(START_TIMEOUT_S, PROTOCOL)
             if "error" in message:
                 raise EngineError(f"the fork server did not warm up: {message['error']}")
         except TimeoutError:
             self.close()
-            raise EngineError(
-                f"the fork server was not warm after {WARM_UP_TIMEOUT_S:g} s"
-            ) from None
+            raise EngineError(f"the fork server was not warm after {START_TIMEOUT_S:g} s") from None
         except ChannelClosed:
             cause, words = self._process.died_of()
             self.close()

@@ -20,6 +20,8 @@ from pytest_ansorbench.measure.local.channel import Channel
 
 _NONE: Final[Mapping[str, str]] = MappingProxyType({})
 _PR_SET_PDEATHSIG: Final = 1
+START_TIMEOUT_S: Final = 180.0
+"""Importing TVM and compiling a first kernel takes 2 s; a cold disk takes longer."""
 
 
 class Interpreter:
