@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from pytest_ansorbench.arrays import pack_arrays
 from pytest_ansorbench.cuda import complaint
-from pytest_ansorbench.measure.local.channel import Channel, answer, last_line
+from pytest_ansorbench.measure.local.channel import Channel, answer, last_line, told
 from pytest_ansorbench.measure.local.compiled import (
     Compiled,
     CompiledKernel,
@@ -74,7 +74,7 @@ class WorkerMain:
     def serve(self) -> None:
         signal.signal(signal.SIGCONT, self._note_stop)
         handlers = {name: getattr(self, name) for name in _OPERATIONS}
-        answer(self._channel, handlers, *([_told] if self._device else []))
+        answer(self._channel, handlers, _told if self._device else told)
 
     def build(
         self, kind: str, target: str, passes: dict[str, Any], payload: bytes
