@@ -76,8 +76,9 @@ class _Host:
     ) -> dict[str, Any]:
         """Start an engine; then modules of the project at `root` are found in `paths`."""
         cores = settings["cores"] and tuple(settings["cores"])
-        engine = local_engine(target, EngineSettings(**{**settings, "cores": cores}))
-        self._engine = self._ending.enter_context(engine)
+        self._engine = local_engine(target, EngineSettings(**{**settings, "cores": cores}))
+        self._ending.callback(self._engine.close)
+        self._engine.start()
         self._root = Path(root)
         # Last, so that TVM is this interpreter's own whatever the project has.
         sys.path[:0] = [path for path in paths if path not in sys.path]
