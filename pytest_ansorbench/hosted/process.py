@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from pytest_ansorbench.measure.engine import EngineError
 from pytest_ansorbench.measure.local.channel import ChannelClosed
-from pytest_ansorbench.measure.local.interpreter import START_TIMEOUT_S, Interpreter
+from pytest_ansorbench.measure.local.interpreter import Interpreter
 from pytest_ansorbench.search import ResumeError
 from pytest_ansorbench.storage.entries import JOURNAL_VERSION
 from pytest_ansorbench.travel import StayError, project_paths
@@ -96,25 +96,10 @@ class HostProcess:
         try:
             running = Interpreter(self._python, _MAIN)
             try:
-                self._greet(running)
+                running.greeting("its search process", PROTOCOL)
             except BaseException:
                 running.close()
                 raise
         except EngineError as error:
             raise EngineError(f"toolchain {self.name}: {error}") from None
         return running
-
-    def _greet(self, running: Interpreter) -> None:
-        """Wait until the process says that it is there, and what it speaks."""
-        try:
-            running.greeting(START_TIMEOUT_S, PROTOCOL)
-        except TimeoutError:
-            raise EngineError(
-                f"its search process said nothing for {START_TIMEOUT_S:g} s"
-            ) from None
-        except ChannelClosed:
-            _, words = running.died_of()
-            raise EngineError(
-                f"the interpreter {self._python!r} cannot search{words}; install "
-                "pytest-ansorbench there, the same version as here"
-            ) from None

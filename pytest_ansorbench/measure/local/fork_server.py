@@ -26,7 +26,7 @@ from typing import Any, Final, Literal, Protocol
 
 from pytest_ansorbench.measure.engine import EngineError
 from pytest_ansorbench.measure.local.channel import Channel, ChannelClosed
-from pytest_ansorbench.measure.local.interpreter import START_TIMEOUT_S, Interpreter, cause_of_death
+from pytest_ansorbench.measure.local.interpreter import Interpreter, cause_of_death
 from pytest_ansorbench.measure.settings import Caches
 
 PROTOCOL: Final = 4
@@ -38,10 +38,6 @@ _BURIAL_TIMEOUT_S: Final = 30.0
 
 Role = Literal["worker", "relay"]
 """Of a child: to compile and run programs, or to talk to a device."""
-
-
-class KilledWarming(EngineError):
-    """Somebody has killed the fork server while it started: another one may start."""
 
 
 class ServerDied(Exception):
@@ -145,7 +141,6 @@ class ForkServer:
             "OPENBLAS_NUM_THREADS": "1",
             "MKL_NUM_THREADS": "1",
         }
-        self._python = python
         self._process = Interpreter(python, _MAIN, options, environment)
         self._control = self._process.channel
         self.machine: Mapping[str, Any] = {}  # as its interpreter has it, once it is warm
@@ -161,22 +156,9 @@ class ForkServer:
     def wait_until_warm(self) -> None:
         """Wait for a server that is starting; an EngineError says why it does not."""
         try:
-            message = self._process.greeting(START_TIMEOUT_S, PROTOCOL)
+            message = self._process.greeting("the fork server", PROTOCOL)
             if "error" in message:
                 raise EngineError(f"the fork server did not warm up: {message['error']}")
-        except TimeoutError:
-            self.close()
-            raise EngineError(f"the fork server was not warm after {START_TIMEOUT_S:g} s") from None
-        except ChannelClosed:
-            cause, words = self._process.died_of()
-            self.close()
-            if self._python is not None and "No module named" in words:
-                raise EngineError(
-                    f"the interpreter {self._python!r} lacks what is needed{words}; install "
-                    "pytest-ansorbench there, the same version as here"
-                ) from None
-            failure = KilledWarming if self._process.was_killed else EngineError
-            raise failure(f"the fork server did not start: {cause}{words}") from None
         except BaseException:
             self.close()
             raise

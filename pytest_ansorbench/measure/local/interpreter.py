@@ -16,12 +16,16 @@ from types import MappingProxyType
 from typing import IO, Any, Final
 
 from pytest_ansorbench.measure.engine import EngineError
-from pytest_ansorbench.measure.local.channel import Channel
+from pytest_ansorbench.measure.local.channel import Channel, ChannelClosed
 
 _NONE: Final[Mapping[str, str]] = MappingProxyType({})
 _PR_SET_PDEATHSIG: Final = 1
-START_TIMEOUT_S: Final = 180.0
+_START_S: Final = 180.0
 """Importing TVM and compiling a first kernel takes 2 s; a cold disk takes longer."""
+
+
+class KilledStarting(EngineError):
+    """Somebody has killed a process while it started: another one may start."""
 
 
 class Interpreter:
@@ -62,11 +66,25 @@ class Interpreter:
         self.channel = Channel(ours)
         self.pid = self._process.pid
 
-    def greeting(self, timeout_s: float, protocol: object) -> dict[str, Any]:
-        """Its first message; TimeoutError, ChannelClosed, or EngineError for another protocol."""
-        if not wait([self.channel.fileno()], timeout_s):
-            raise TimeoutError
-        message, _ = self.channel.receive()
+    def greeting(self, name: str, protocol: object) -> dict[str, Any]:
+        """Its first message, which says that it has started; it is called so if it does not.
+
+        Raises:
+            EngineError: It has not, or speaks another protocol; KilledStarting if it was killed.
+        """
+        if not wait([self.channel.fileno()], _START_S):
+            raise EngineError(f"{name} said nothing for {_START_S:g} s")
+        try:
+            message, _ = self.channel.receive()
+        except ChannelClosed:
+            cause, words = self.died_of()
+            if self._python != sys.executable and "No module named" in words:
+                raise EngineError(
+                    f"the interpreter {self._python!r} lacks what is needed{words}; install "
+                    "pytest-ansorbench there, the same version as here"
+                ) from None
+            failure = KilledStarting if self.was_killed else EngineError
+            raise failure(f"{name} did not start: {cause}{words}") from None
         spoken = message.get("protocol", 0)
         if spoken != protocol:
             raise EngineError(

@@ -7,13 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from pytest_ansorbench.measure.arguments import dump_check
 from pytest_ansorbench.measure.engine import EngineError
-from pytest_ansorbench.measure.local.fork_server import (
-    Child,
-    ForkServer,
-    KilledWarming,
-    Parent,
-    Role,
-)
+from pytest_ansorbench.measure.local.fork_server import Child, ForkServer, Parent, Role
+from pytest_ansorbench.measure.local.interpreter import KilledStarting
 
 if TYPE_CHECKING:
     from pytest_ansorbench.workloads.case import Check
@@ -77,7 +72,7 @@ class Supervisor:
             server = self._new_server()
             try:
                 server.wait_until_warm()
-            except KilledWarming:
+            except KilledStarting:
                 self._count_death()
                 continue
             self._server, self._loaded, self._is_new = server, None, True
