@@ -67,10 +67,11 @@ class Interpreter:
         self.pid = self._process.pid
 
     def greeting(self, name: str, protocol: object) -> dict[str, Any]:
-        """Its first message, which says that it has started; it is called so if it does not.
+        """Its first message, by which it has started. Errors call it by the name.
 
         Raises:
-            EngineError: It has not, or speaks another protocol; KilledStarting if it was killed.
+            EngineError: It does not start, or speaks another protocol; KilledStarting if it was
+                killed.
         """
         if not wait([self.channel.fileno()], _START_S):
             raise EngineError(f"{name} said nothing for {_START_S:g} s")
