@@ -84,16 +84,9 @@ class ClusterExecutor:
         except BaseException:
             self.close()
             raise
-        self._first = next(iter(self.pool.fit.values()))
-
-    @property
-    def target(self) -> str:
-        return self.pool.target
-
-    @property
-    def machine(self) -> Mapping[str, Any]:
-        """The machine of the worker that was found first."""
-        return self._first.machine
+        self.target = self.pool.target
+        # Of the worker that was found first.
+        self.machine = next(iter(self.pool.fit.values())).machine
 
     @property
     def slots(self) -> int:
