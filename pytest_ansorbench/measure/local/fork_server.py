@@ -143,15 +143,12 @@ class ForkServer:
         }
         self._process = Interpreter(python, _MAIN, options, environment)
         self._control = self._process.channel
+        self.pid = self._process.pid
         self.machine: Mapping[str, Any] = {}  # as its interpreter has it, once it is warm
         self.closed = False
         self._in_order = True  # no request is without its reply
         self._children: dict[int, Child] = {}
         self._ended: dict[int, Ended] = {}
-
-    @property
-    def pid(self) -> int:
-        return self._process.pid
 
     def wait_until_warm(self) -> None:
         """Wait for a server that is starting; an EngineError says why it does not."""

@@ -63,6 +63,7 @@ class TrackerConnection:
 
     def __init__(self, address: DeviceAddress) -> None:
         self._address = address
+        self._where = f"{address.host}:{address.port}"
         try:
             self._socket = socket.create_connection((address.host, address.port), _ANSWER_S)
         except OSError as error:
@@ -136,10 +137,6 @@ class TrackerConnection:
         if len(received) < length:
             raise ConnectionError("it hung up")
         return received
-
-    @property
-    def _where(self) -> str:
-        return f"{self._address.host}:{self._address.port}"
 
 
 class Lease:
