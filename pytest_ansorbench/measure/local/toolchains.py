@@ -47,13 +47,6 @@ class LocalToolchains:
             for engine in self._engines
         }
 
-    def __enter__(self) -> LocalToolchains:
-        self.start()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
-
     def start(self) -> None:
         """Start what is not running; if that fails, nothing is left running."""
         for engine in (self.own, *self._engines):
