@@ -41,7 +41,6 @@ def describe_gpu() -> dict[str, Any]:
     first = device()
     name = str(first.device_name)
     nvml = _Nvml(name)
-    power_limit_mw = nvml.asked(lambda n, gpu: n.nvmlDeviceGetEnforcedPowerLimit(gpu))
     return {
         "name": name,
         "arch": arch_of_device(first),
@@ -51,7 +50,7 @@ def describe_gpu() -> dict[str, Any]:
         "driver": _text(nvml.asked(lambda n, _: n.nvmlSystemGetDriverVersion())),
         "most_sm_mhz": nvml.asked(lambda n, gpu: n.nvmlDeviceGetMaxClockInfo(gpu, 1)),
         "most_memory_mhz": nvml.asked(lambda n, gpu: n.nvmlDeviceGetMaxClockInfo(gpu, 2)),
-        "power_limit_w": _thousandth(power_limit_mw),
+        "power_limit_w": nvml.asked(lambda n, gpu: n.nvmlDeviceGetEnforcedPowerLimit(gpu) / 1e3),
     }
 
 
@@ -63,7 +62,7 @@ def observe_gpu(name: str) -> GpuState:
         sm_mhz=nvml.asked(lambda n, gpu: float(n.nvmlDeviceGetClockInfo(gpu, 1))),
         memory_mhz=nvml.asked(lambda n, gpu: float(n.nvmlDeviceGetClockInfo(gpu, 2))),
         temperature_c=nvml.asked(lambda n, gpu: float(n.nvmlDeviceGetTemperature(gpu, 0))),
-        power_w=_thousandth(nvml.asked(lambda n, gpu: n.nvmlDeviceGetPowerUsage(gpu))),
+        power_w=nvml.asked(lambda n, gpu: n.nvmlDeviceGetPowerUsage(gpu) / 1e3),
         held_down_by=None
         if bits is None
         else tuple(reason for bit, reason in _REASONS.items() if bits & bit),
@@ -110,7 +109,3 @@ def _handle(n: Any) -> Any:
 def _text(told: Any) -> str | None:
     """Older versions of the package have bytes."""
     return told.decode() if isinstance(told, bytes) else told
-
-
-def _thousandth(told: float | None) -> float | None:
-    return None if told is None else told / 1e3
