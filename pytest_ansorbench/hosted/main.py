@@ -10,7 +10,7 @@ import itertools
 import socket
 import sys
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -43,12 +43,8 @@ def main(arguments: Sequence[str]) -> None:
     channel.send({"protocol": PROTOCOL})
     host = _Host(channel)
     operations = ("open", "case", "begin", "step", "rank", "close")
-    try:
+    with suppress(ChannelClosed), host.ending:
         answer(channel, {name: getattr(host, name) for name in operations}, _refused)
-    except ChannelClosed:
-        pass
-    finally:
-        host.end()
 
 
 def _refused(error: Exception) -> dict[str, Any]:
@@ -65,7 +61,7 @@ class _Host:
 
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
-        self._ending = ExitStack()
+        self.ending = ExitStack()
         self._root = Path()
         self._cases: dict[int, tuple[Case, Sequence[Task]]] = {}
         self._searches: dict[int, Search] = {}
@@ -77,7 +73,7 @@ class _Host:
         """Start an engine; then modules of the project at `root` are found in `paths`."""
         cores = settings["cores"] and tuple(settings["cores"])
         self._engine = local_engine(target, EngineSettings(**{**settings, "cores": cores}))
-        self._ending.callback(self._engine.close)
+        self.ending.callback(self._engine.close)
         self._engine.start()
         self._root = Path(root)
         # Last, so that TVM is this interpreter's own whatever the project has.
@@ -151,9 +147,6 @@ class _Host:
     def close(self, search: int) -> dict[str, Any]:
         self._searches.pop(search).close()
         return {}
-
-    def end(self) -> None:
-        self._ending.close()
 
     def _tell(self, search: Search) -> None:
         """Say that a trial is over."""
