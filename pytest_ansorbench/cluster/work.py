@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Generator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
@@ -46,11 +47,8 @@ class LiveWork:
     def entries(self, watcher: Watcher) -> Generator[Entry, None, None]:
         """Carry it out, with an engine that lives as long as the block does."""
         block = self._unpacked()
-        site = self._site()
-        try:
+        with closing(self._site()) as site:
             yield from site.carry_out(block, watcher)
-        finally:
-            site.close()
 
     def _unpacked(self) -> Block:
         """The block with its tasks, which are made here, as they were where it comes from."""
