@@ -35,7 +35,7 @@ def name_of(variable: Expr) -> str:
 
 def array_of(value: Expr) -> NDArray[Any] | None:
     """The array of a constant; None for any other value."""
-    tensor = getattr(value, "value", getattr(value, "data", None))
+    tensor: Any = getattr(value, "value", getattr(value, "data", None))
     return tensor.numpy() if hasattr(tensor, "numpy") else None
 
 
