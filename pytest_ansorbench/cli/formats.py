@@ -7,6 +7,7 @@ import io
 import os
 import shutil
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pytest_ansorbench.cli.exits import Refusal, parsed
@@ -31,14 +32,9 @@ def add_formats(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def check_formats(given: argparse.Namespace) -> None:
-    """Refuse what is no format before there is anything to wait for."""
-    outputs_of(given)
-
-
-def put_out(report: Report, given: argparse.Namespace) -> None:
+def put_out(report: Report, outputs: Sequence[Output]) -> None:
     """Write a report in every format that was asked for."""
-    for output in outputs_of(given):
+    for output in outputs:
         put_one(report, output)
 
 
@@ -67,7 +63,7 @@ def _take_any_text() -> None:
 
 
 def outputs_of(given: argparse.Namespace) -> list[Output]:
-    """The formats that were asked for."""
+    """The formats that were asked for; call it before there is anything to wait for."""
     from pytest_ansorbench.report import Output
 
     return [parsed("--format", text, Output.parse) for text in given.formats or [_DEFAULT]]

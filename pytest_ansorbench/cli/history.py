@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_ansorbench.cli.exits import HOLDS, Refusal
-from pytest_ansorbench.cli.formats import add_formats, check_formats, put_out
+from pytest_ansorbench.cli.formats import add_formats, outputs_of, put_out
 from pytest_ansorbench.cli.stored import add_storage, judging, passed_over
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def _history(given: argparse.Namespace) -> int:
         with judging((path, result)):
             return result, judge_result(result)
 
-    check_formats(given)
+    outputs = outputs_of(given)
     if given.last is not None and given.last < 1:
         raise Refusal(f"bad --last {given.last}: expected at least 1, e.g. 10")
     newest_first = readable(reversed(list_saved(given.storage)), judged, passed_over)
@@ -66,5 +66,5 @@ def _history(given: argparse.Namespace) -> int:
     if not stages:
         print(f"nothing saved in {given.storage}; pytest --ansor-bench --ansor-save NAME saves")
         return HOLDS
-    put_out(history_report(stages), given)
+    put_out(history_report(stages), outputs)
     return HOLDS

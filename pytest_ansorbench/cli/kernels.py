@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_ansorbench.cli.exits import SKIP, UNDECIDED, Refusal, exit_code, parsed, sentence
-from pytest_ansorbench.cli.formats import add_formats, check_formats, put_out
+from pytest_ansorbench.cli.formats import add_formats, outputs_of, put_out
 from pytest_ansorbench.cli.stored import add_storage, narrowed, read_stored
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def _judged(given: argparse.Namespace) -> int:
     from pytest_ansorbench.stats.rebuilt_ratios import KernelLimits, judge_rebuilt
     from pytest_ansorbench.storage import write_rebuilt
 
-    check_formats(given)
+    outputs = outputs_of(given)
     limits = _limits(given)
     effort = parsed("--sets", given.sets, ProcessSets.parse).effort
     if given.arms is not None and (given.against or given.variant or given.strategy):
@@ -118,7 +118,7 @@ def _judged(given: argparse.Namespace) -> int:
     rows, toolchains = _rows(given, _winners(given, results))
     rebuilt, interrupted = _rebuilt(given, results, rows, toolchains, effort)
     verdicts = judge_rebuilt(rebuilt, Criteria(), limits)
-    put_out(kernels_report(rebuilt, verdicts), given)
+    put_out(kernels_report(rebuilt, verdicts), outputs)
     if given.json is not None:
         write_rebuilt(rebuilt, given.json)
     if interrupted:

@@ -9,13 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_ansorbench.cli.exits import BROKEN, HOLDS, UNDECIDED, Refusal, exit_code, parsed
-from pytest_ansorbench.cli.formats import (
-    add_formats,
-    check_formats,
-    outputs_of,
-    put_one,
-    put_out,
-)
+from pytest_ansorbench.cli.formats import add_formats, outputs_of, put_one, put_out
 from pytest_ansorbench.cli.stored import add_storage, judging, passed_over, read_stored
 
 if TYPE_CHECKING:
@@ -154,7 +148,7 @@ def _limit(text: str) -> float:
 def _show(given: argparse.Namespace) -> int:
     from pytest_ansorbench.report import result_report
 
-    check_formats(given)
+    outputs = outputs_of(given)
     layout = _layout(given)
     _, result = read_stored(given.storage, given.result)
     judged = _judged(result, given, [(given.result, result)])
@@ -167,7 +161,7 @@ def _show(given: argparse.Namespace) -> int:
         machines=result.machines,
         detailed=given.verbose,
     )
-    put_out(report, given)
+    put_out(report, outputs)
     return _exit_code(judged)
 
 
@@ -219,12 +213,12 @@ def _report(given: argparse.Namespace) -> int:
     from pytest_ansorbench.report import full_report, provenance
     from pytest_ansorbench.winners import scripts_of
 
-    check_formats(given)
+    outputs = outputs_of(given)
     layout = _layout(given)
     read = [read_stored(given.storage, one) for one in given.results]
     result = _merged(read)
     judged = _judged(result, given, read)
-    for output in outputs_of(given):
+    for output in outputs:
         report = full_report(
             judged.cases,
             judged.criteria,

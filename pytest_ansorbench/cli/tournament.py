@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from pytest_ansorbench.cli.exits import HOLDS, Refusal, parsed
-from pytest_ansorbench.cli.formats import add_formats, check_formats, outputs_of, put_one
+from pytest_ansorbench.cli.formats import add_formats, outputs_of, put_one
 from pytest_ansorbench.cli.stored import add_storage, judging, listed, read_stored
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def _tournament(given: argparse.Namespace) -> int:
     from pytest_ansorbench.report.tournament import tournament_report
     from pytest_ansorbench.stats.contests import contests_of
 
-    check_formats(given)
+    outputs = outputs_of(given)
     results: dict[str, Result] = {}
     for one in given.results:
         path, result = read_stored(given.storage, one)
@@ -70,7 +70,7 @@ def _tournament(given: argparse.Namespace) -> int:
                 raise Refusal(f"bad {name} {wanted!r}: expected one of: {listed(choice)}")
         if not contests:
             raise Refusal(f"bad results {', '.join(results)}: expected some with runs")
-        for output in outputs_of(given):
+        for output in outputs:
             most = _MOST_PAIRS if output.format == "terminal" else None
             put_one(tournament_report(contests, criteria, given.reference, most_pairs=most), output)
     return HOLDS
