@@ -31,25 +31,9 @@ class PlannedCase:
 class ThisShard:
     """What one machine runs of a session."""
 
-    shard: Shard
     seeds: Mapping[str, tuple[int, ...] | None]  # by test, its repeats here, or None for all
-    repeats: tuple[int, int]  # those that it runs, and those of all parts
-    tests: int  # of all parts
-    cases: tuple[str, ...]  # ids of the cases of all parts, as far as they show before they run
-
-    @property
-    def record(self) -> Shards:
-        """For the result."""
-        return Shards(self.shard.count, (self.shard.index,), self.cases)
-
-    @property
-    def note(self) -> str:
-        """What a user should know of it."""
-        mine, every = self.repeats
-        return (
-            f"shard {self.shard}: {len(self.seeds)} of {self.tests} cases, {mine} of {every} "
-            "repeats; gates are judged of all shards together, by ansor-bench merge"
-        )
+    record: Shards  # for the result, with the ids of cases that show before they run
+    note: str  # what a user should know of it
 
 
 def this_shard(
@@ -88,12 +72,13 @@ def this_shard(
         cases.append(PlannedCase(test.name, tuple(seeds), repeat_s, divisible))
     mine = share_out(cases, shard.count)[shard.index - 1]
     divisible_cases = {case.name for case in cases if case.divisible}
+    ids = dict.fromkeys(test.case for test in collected if test.case is not None)
+    here, every = sum(map(len, mine.values())), sum(len(case.seeds) for case in cases)
     return ThisShard(
-        shard,
         {name: seeds if name in divisible_cases else None for name, seeds in mine.items()},
-        (sum(map(len, mine.values())), sum(len(case.seeds) for case in cases)),
-        len(collected),
-        tuple(dict.fromkeys(test.case for test in collected if test.case is not None)),
+        Shards(shard.count, (shard.index,), tuple(ids)),
+        f"shard {shard}: {len(mine)} of {len(collected)} cases, {here} of {every} repeats; gates "
+        "are judged of all shards together, by ansor-bench merge",
     )
 
 
