@@ -183,9 +183,7 @@ def _of_case(
             return phases(case)
         case "schedule-share":
             strategy = strategy or case.strategies[0]
-            if strategy not in case.strategies:
-                names = listed(case.strategies)
-                raise Refusal(f"bad --strategy {strategy!r}: expected one of: {names}")
+            narrowed(case.strategies, "--strategy", strategy, str)
             alone = [block for block in sketch_shares(case, strategy) if isinstance(block, Bars)]
             if not alone:
                 raise Refusal(f"{case.case} has no sketches to choose from")

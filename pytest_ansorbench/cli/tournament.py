@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ansorbench.cli.exits import HOLDS, Refusal, parsed
 from pytest_ansorbench.cli.formats import add_formats, outputs_of, put_one
-from pytest_ansorbench.cli.stored import add_storage, judging, listed, read_stored
+from pytest_ansorbench.cli.stored import add_storage, judging, narrowed, read_stored
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -66,8 +66,7 @@ def _tournament(given: argparse.Namespace) -> int:
             *(("--strategy", arm, known) for arm in arms),
             ("--reference", given.reference, arms),
         ):
-            if wanted is not None and wanted not in choice:
-                raise Refusal(f"bad {name} {wanted!r}: expected one of: {listed(choice)}")
+            narrowed(choice, name, wanted, str)
         if not contests:
             raise Refusal(f"bad results {', '.join(results)}: expected some with runs")
         for output in outputs:
