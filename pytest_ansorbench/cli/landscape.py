@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_ansorbench.cli.exits import BROKEN, HOLDS, UNDECIDED, Refusal, parsed
+from pytest_ansorbench.cli.offers import installed_strategies
+from pytest_ansorbench.cli.stored import add_storage
 
 if TYPE_CHECKING:
     from pytest_ansorbench.landscapes.recording import Advance
@@ -99,13 +101,8 @@ def _add_record(actions: argparse._SubParsersAction[Any]) -> None:
         metavar="SPDX",
         help="what the files may be used under (default: %(default)s)",
     )
-    record.add_argument(
-        "--storage",
-        type=Path,
-        default=Path(".ansor_bench"),
-        metavar="DIR",
-        help="folder that may have the machine's peak, of a session with --ansor-roofline "
-        "(default: %(default)s)",
+    add_storage(
+        record, "folder that may have the machine's peak, of a session with --ansor-roofline"
     )
     record.set_defaults(run=_record)
 
@@ -221,10 +218,7 @@ def _replay(given: argparse.Namespace) -> int:
 
 
 def _strategies(text: str) -> list[Strategy]:
-    from pytest_ansorbench.strategies import Registry
-
-    registry = Registry()
-    registry.add_entry_points()
+    registry = installed_strategies()
     names = text.split(",")
     if len(set(names)) < len(names):
         raise Refusal(f"bad --strategy {text!r}: expected each once, e.g. draft,autotvm")

@@ -69,7 +69,7 @@ def _tasks(given: argparse.Namespace) -> int:
 
     try:
         case = case_given(given.case, given.shape)
-        space = _registry().get(given.strategy).space
+        space = installed_strategies().get(given.strategy).space
         check_toolchain()
         target = resolve_target(given.target)
         tasks = case.tasks()
@@ -83,12 +83,12 @@ def _tasks(given: argparse.Namespace) -> int:
 def _strategies(given: argparse.Namespace) -> int:
     from tabulate import tabulate
 
-    rows = [[strategy.name, strategy.description] for strategy in _registry()]
+    rows = [[strategy.name, strategy.description] for strategy in installed_strategies()]
     print(tabulate(rows, headers=["strategy", "what it is"]))
     return HOLDS
 
 
-def _registry() -> Registry:
+def installed_strategies() -> Registry:
     """The shipped and installed strategies."""
     from pytest_ansorbench.strategies import Registry
 

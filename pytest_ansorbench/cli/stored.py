@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 _Found = TypeVar("_Found")
 
 
-def add_storage(parser: argparse.ArgumentParser) -> None:
+def add_storage(parser: argparse.ArgumentParser, meaning: str = "folder of stored results") -> None:
     parser.add_argument(
         "--storage",
         type=Path,
         default=Path(".ansor_bench"),
         metavar="DIR",
-        help="folder of stored results (default: %(default)s)",
+        help=f"{meaning} (default: %(default)s)",
     )
 
 
