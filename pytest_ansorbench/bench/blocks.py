@@ -20,31 +20,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """One repeat of a case: what has to stay on one machine, and depends on nothing else.
+    """One repeat of a case: what has to stay on one machine, and depends on nothing else."""
 
-    Attributes:
-        label: What the journal calls the case.
-        case: The case.
-        tasks: Its tasks.
-        version: Hash of its programs, see `case_version`.
-        strategies: The arms, the reference first.
-        plan: How runs are made.
-        seed: Seed of every run.
-        past: The repeat as far as an interrupted session got; None for one that begins.
-        stand_in: A recorded run that is used instead of a new one of the reference.
-        yardsticks: By machine, the baselines that are known.
-    """
-
-    label: str
+    label: str  # what the journal calls the case
     case: Case
     tasks: tuple[Task, ...]
-    version: str
-    strategies: tuple[Arm, ...]
+    version: str  # hash of its programs, see `case_version`
+    strategies: tuple[Arm, ...]  # the reference first
     plan: RunPlan
-    seed: int
-    past: RepeatHistory | None = None
-    stand_in: StandIn | None = None
-    yardsticks: Mapping[str, Yardsticks] = field(default_factory=dict)
+    seed: int  # of every run
+    past: RepeatHistory | None = None  # as far as an interrupted session got; None if it begins
+    stand_in: StandIn | None = None  # a recorded run in place of a new one of the reference
+    yardsticks: Mapping[str, Yardsticks] = field(default_factory=dict)  # those known, by machine
 
 
 class Watcher(Protocol):
@@ -59,24 +46,15 @@ class Watcher(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Wrote:
-    """A block has done something that has to be written down.
+    """A block has done something that has to be written down."""
 
-    Attributes:
-        seed: Seed of the block.
-        entry: A line for the journal.
-    """
-
-    seed: int
-    entry: BlockEntry | NoiseEntry
+    seed: int  # of the block
+    entry: BlockEntry | NoiseEntry  # a line for the journal
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """A block is over: all its entries have been handed out.
-
-    Attributes:
-        seed: Seed of the block.
-    """
+    """A block is over: all its entries have been handed out."""
 
     seed: int
 
@@ -86,14 +64,10 @@ class Lost:
     """Who carried a block out is gone; it is begun again, and what it has written is void.
 
     A block that has written its `FinalEntry` is over, and is not lost any more.
-
-    Attributes:
-        seed: Seed of the block.
-        reason: Who, and why.
     """
 
     seed: int
-    reason: str
+    reason: str  # who, and why
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +75,6 @@ class Stopped:
     """The session was stopped for a while in a step of a block, whose time is not the search's.
 
     The step counts for nothing; the block has to be submitted again, with what it has written.
-
-    Attributes:
-        seed: Seed of the block.
     """
 
     seed: int
