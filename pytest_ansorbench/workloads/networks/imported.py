@@ -338,7 +338,7 @@ class OnnxFile:
 
     def __call__(self) -> IRModule:
         """A Relax module; ImportFailed if there is none in it."""
-        onnx = extra("onnx", "onnx")
+        onnx = extra("onnx")
         from tvm.relax.frontend.onnx import from_onnx as convert
 
         subject = subject_of(self.path)
@@ -391,7 +391,7 @@ class ExportedFile:
         Raises:
             ImportFailed: The file holds none, or more than data.
         """
-        extra("torch", "torch")
+        extra("torch")
         subject = subject_of(self.path)
         try:
             with warnings.catch_warnings():
@@ -412,7 +412,7 @@ class _TfliteFile:
     path: Path
 
     def __call__(self) -> IRModule:
-        tflite = extra("tflite", "tflite")
+        tflite = extra("tflite")
         subject = subject_of(self.path)
         content = self.path.read_bytes()
         if content[4:8] != _TFLITE:
@@ -442,7 +442,7 @@ class _TorchModule:
     shapes: Shapes
 
     def __call__(self) -> IRModule:
-        torch = extra("torch", "torch")
+        torch = extra("torch")
         subject = f"bad network {self.name!r}"
         # As it is used, not as it is trained; what was in which mode is so afterwards.
         modes = [(part, part.training) for part in self.module.modules()]

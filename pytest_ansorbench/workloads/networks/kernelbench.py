@@ -117,7 +117,7 @@ class KernelBenchFile:
 
     @cached_property
     def _module(self) -> ModuleType:
-        extra("torch", "torch")
+        extra("torch")
         subject = subject_of(self.path)
         try:
             tree = ast.parse(self.path.read_bytes(), str(self.path))

@@ -31,8 +31,8 @@ def subject_of(file: Path) -> str:
     return subject
 
 
-def extra(module: str, name: str) -> ModuleType:
-    """A module that an extra of this package brings.
+def extra(module: str) -> ModuleType:
+    """A module that the extra of its name brings.
 
     Raises:
         ImportFailed: It is not installed.
@@ -41,7 +41,7 @@ def extra(module: str, name: str) -> ModuleType:
         return importlib.import_module(module)
     except ImportError:
         raise ImportFailed(
-            f"{module} is not installed: pip install 'pytest-ansorbench[{name}]'"
+            f"{module} is not installed: pip install 'pytest-ansorbench[{module}]'"
         ) from None
 
 
