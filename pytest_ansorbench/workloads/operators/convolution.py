@@ -99,6 +99,35 @@ class Planar(Windowed):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Channelwise(Planar):
+    """A `Planar` operator that keeps channels apart: data NHWC, output NHWC.
+
+    Attributes:
+        channels: Channels of input and output.
+    """
+
+    channels: int
+
+    # What the id begins with.
+    family: ClassVar[str]
+
+    @property
+    def shape_id(self) -> str:
+        return (
+            f"{self.family}-n{self.batch}-h{self.height}-w{self.width}-c{self.channels}"
+            f"-k{self.kernel}-s{self.stride}-p{self.padding}"
+        )
+
+    @property
+    def input_shapes(self) -> tuple[tuple[int, ...], ...]:
+        return ((self.batch, self.height, self.width, self.channels),)
+
+    @property
+    def output_shape(self) -> tuple[int, ...]:
+        return (self.batch, *self.output_extents, self.channels)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Convolution(Windowed):
     """Channels-last convolution: input N...C, kernel ...IO, output N...C.
 

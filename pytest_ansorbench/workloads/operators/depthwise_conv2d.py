@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
-from pytest_ansorbench.workloads.operators.convolution import Planar
+from pytest_ansorbench.workloads.operators.convolution import Channelwise
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -15,21 +15,10 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DepthwiseConv2d(Planar):
-    """A kernel of its own for every channel: input NHWC, kernel HWC, output NHWC.
+class DepthwiseConv2d(Channelwise):
+    """A kernel of its own for every channel: input NHWC, kernel HWC, output NHWC."""
 
-    Attributes:
-        channels: Channels of input and output.
-    """
-
-    channels: int
-
-    @property
-    def shape_id(self) -> str:
-        return (
-            f"depthwise-conv2d-n{self.batch}-h{self.height}-w{self.width}-c{self.channels}"
-            f"-k{self.kernel}-s{self.stride}-p{self.padding}"
-        )
+    family: ClassVar[str] = "depthwise-conv2d"
 
     @property
     def reduction_length(self) -> int:
@@ -37,14 +26,7 @@ class DepthwiseConv2d(Planar):
 
     @property
     def input_shapes(self) -> tuple[tuple[int, ...], ...]:
-        return (
-            (self.batch, self.height, self.width, self.channels),
-            (*self.taps, self.channels),
-        )
-
-    @property
-    def output_shape(self) -> tuple[int, ...]:
-        return (self.batch, *self.output_extents, self.channels)
+        return (*super().input_shapes, (*self.taps, self.channels))
 
     def sums(self, *inputs: te.Tensor) -> te.Tensor:
         from tvm import te

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 import ml_dtypes
 import numpy as np
 
-from pytest_ansorbench.workloads.operators.convolution import Planar
+from pytest_ansorbench.workloads.operators.convolution import Channelwise
 from pytest_ansorbench.workloads.operators.shape import BadShape
 from pytest_ansorbench.workloads.operators.typed import WIDE, Typed
 
@@ -20,16 +20,9 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Pool2d(Planar):
-    """Pooling of an image. FLOP: one for each tap and output element.
+class _Pool2d(Channelwise):
+    """Pooling of an image. FLOP: one for each tap and output element."""
 
-    Attributes:
-        channels: Channels of input and output.
-    """
-
-    channels: int
-
-    family: ClassVar[str]
     accumulators: ClassVar[Mapping[str, Sequence[str]]] = WIDE
 
     def __post_init__(self) -> None:
@@ -38,23 +31,8 @@ class _Pool2d(Planar):
             raise BadShape("padding", self.padding, f"less than kernel {self.kernel}", 0)
 
     @property
-    def shape_id(self) -> str:
-        return (
-            f"{self.family}-n{self.batch}-h{self.height}-w{self.width}-c{self.channels}"
-            f"-k{self.kernel}-s{self.stride}-p{self.padding}"
-        )
-
-    @property
     def flops(self) -> int:
         return math.prod(self.output_shape) * math.prod(self.taps)
-
-    @property
-    def input_shapes(self) -> tuple[tuple[int, ...], ...]:
-        return ((self.batch, self.height, self.width, self.channels),)
-
-    @property
-    def output_shape(self) -> tuple[int, ...]:
-        return (self.batch, *self.output_extents, self.channels)
 
 
 @dataclass(frozen=True, kw_only=True)
