@@ -74,11 +74,10 @@ def _(operator: MatrixNorm, matrices: Any) -> Callable[[], Any]:
 def _(operator: Convolution, data: Any, weight: Any, *rest: Any) -> Callable[[], Any]:
     if operator.group_count > 1 or rest:
         raise NoKernel(f"numpy has no kernel of {type(operator).__name__}")
-    axes = range(1, 1 + len(operator.extents))
 
     def convolve() -> Any:
         output = np.zeros(operator.output_shape, operator.output_dtype)
-        for tap, view in operator.window.views(data, axes):
+        for tap, view in operator.window.views(data, operator.axes):
             output += view @ weight[tap]
         return output
 

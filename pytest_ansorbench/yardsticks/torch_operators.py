@@ -206,26 +206,17 @@ def _(operator: GroupNorm, recorder: Recorder, data: Any, scale: Tensor, shift: 
 
 
 @_expression.register(MaxPool2d)
-def _(operator: MaxPool2d, recorder: Recorder, data: Any) -> Any:
+@_expression.register(AvgPool2d)
+def _(operator: MaxPool2d | AvgPool2d, recorder: Recorder, data: Any) -> Any:
     from torch.nn import functional
 
-    window = operator.window
+    is_max, window = isinstance(operator, MaxPool2d), operator.window
+    pool = functional.max_pool2d if is_max else functional.avg_pool2d
     # PyTorch's own limit is half the kernel.
     if 2 * window.padding > window.kernel:
-        data = functional.pad(data, (window.padding,) * 4, value=-np.inf)
-        return functional.max_pool2d(data, window.kernel, window.stride)
-    return functional.max_pool2d(data, window.kernel, window.stride, window.padding)
-
-
-@_expression.register(AvgPool2d)
-def _(operator: AvgPool2d, recorder: Recorder, data: Any) -> Any:
-    from torch.nn import functional
-
-    window = operator.window
-    if 2 * window.padding > window.kernel:
-        data = functional.pad(data, (window.padding,) * 4)
-        return functional.avg_pool2d(data, window.kernel, window.stride)
-    return functional.avg_pool2d(data, window.kernel, window.stride, window.padding)
+        data = functional.pad(data, (window.padding,) * 4, value=-np.inf if is_max else 0.0)
+        return pool(data, window.kernel, window.stride)
+    return pool(data, window.kernel, window.stride, window.padding)
 
 
 @_expression.register(GlobalAvgPool2d)
