@@ -26,6 +26,11 @@ class LibraryKernel:
     """Makes of that the outputs as the case has them."""
 
 
+def library_of(implementation: str) -> str:
+    """The package that an implementation is of."""
+    return "torch" if implementation == "torch-compile" else implementation
+
+
 def require_types(operator: Operator, library: str, *dtypes: str) -> None:
     """Check that a library computes an operator in its data types: NoKernel if not."""
     given = [

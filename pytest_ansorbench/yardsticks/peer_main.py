@@ -23,11 +23,9 @@ from pytest_ansorbench.measure.arguments import dump_check, load_check, mismatch
 from pytest_ansorbench.measure.local.channel import Channel, answer, told
 from pytest_ansorbench.measure.local.interpreter import end_with_parent
 from pytest_ansorbench.workloads.case import Check
-from pytest_ansorbench.yardsticks.kernel import LibraryKernel, NoKernel
+from pytest_ansorbench.yardsticks.kernel import LibraryKernel, NoKernel, library_of
 from pytest_ansorbench.yardsticks.sources import ONNX, file_of
 
-_LIBRARIES: Final = {"torch-compile": "torch"}
-"""What is imported, where the name is another."""
 _OPERATIONS: Final = ("build", "arguments", "call", "time", "check")
 
 
@@ -126,7 +124,7 @@ class PeerMain:
 
 def require_installed(implementation: str) -> None:
     """Check that a library is there: NoKernel if not."""
-    library = _LIBRARIES.get(implementation, implementation)
+    library = library_of(implementation)
     if importlib.util.find_spec(library) is None:
         raise NoKernel(f"{library} is not installed: pip install 'pytest-ansorbench[{library}]'")
 

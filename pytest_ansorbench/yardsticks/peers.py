@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pytest_ansorbench.cores import usable_cores
 from pytest_ansorbench.measure.program import Foreign
 from pytest_ansorbench.records import Implementation, Peer
-from pytest_ansorbench.yardsticks.kernel import NoKernel
+from pytest_ansorbench.yardsticks.kernel import NoKernel, library_of
 from pytest_ansorbench.yardsticks.sources import data_check, source_of
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 _MAIN: Final = "pytest_ansorbench.yardsticks.peer_main"
 _THREADS: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-_DISTRIBUTIONS: Final = {"torch-compile": "torch"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +78,7 @@ def peer_program(
         "TORCHINDUCTOR_COMPILE_THREADS": "1",
     }
     try:
-        version = metadata.version(_DISTRIBUTIONS.get(implementation, implementation))
+        version = metadata.version(library_of(implementation))
     except metadata.PackageNotFoundError:
         version = ""
     program = Foreign(_MAIN, (json.dumps(request),), environment, check)
