@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 
 import pytest
@@ -45,6 +46,7 @@ def _few_trees():
     """MetaSchedule's model is done after 3 rounds of training without a gain, not after 50."""
     start = XGBoostModel.start
 
+    @functools.wraps(start)
     def started(policy):
         model = start(policy)
         model._inst.early_stopping_rounds = 3

@@ -93,7 +93,9 @@ def spends_its_budget(engine, strategy):
     [task] = run.tasks
     sketches = 1 if strategy.space == LimitedSpace() else 3
     assert len(task.sketches) == len(set(task.sketches)) == sketches
-    assert {trial.sketch for trial in run.trials} <= {*range(sketches)}
+    # TVM's post-optimization changes annotations, too, by which sketches are told apart.
+    unknown = {-1} if strategy.name == "default+droplet" else set()
+    assert {trial.sketch for trial in run.trials} <= {*range(sketches)} | unknown
     assert [done for done, _ in heard] == list(range(1, sum(sizes) + 1))
     assert heard[-1][1] == pytest.approx(run.flops / run.best_trials[0].latency_s / 1e9)
 
