@@ -17,6 +17,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any, Final
@@ -28,6 +30,7 @@ from pytest_ansorbench import workloads
 from pytest_ansorbench.environment import resolve_target
 from pytest_ansorbench.measure.intrinsics import register_intrinsics
 from pytest_ansorbench.measure.local.compiled import compile_program
+from pytest_ansorbench.records import Result
 from pytest_ansorbench.storage import read_result
 from pytest_ansorbench.winners import winners_of
 from pytest_ansorbench.workloads.networks.apply import with_schedules
@@ -43,6 +46,8 @@ if TYPE_CHECKING:
 
 TURNS: Final = 30
 INFERENCES_A_TURN: Final = 10
+BUSY_S: Final = 0.5
+"""Threads of a library wait busily for its next call, a fifth of a second and more."""
 SLOW_S: Final = 0.5
 """From here on, one inference in each of the first turns is enough."""
 SLOW_TURNS: Final = 3
@@ -64,7 +69,7 @@ def main() -> None:
             trials=given.trials,
             round=8,
             repeats=1,
-            max_search_ratio="none",
+            max_early_search_ratio="none",
             min_throughput_ratio="none",
         )
     print(compared(given.case, result))
@@ -72,6 +77,7 @@ def main() -> None:
 
 def compared(name: str, path: Path) -> str:
     """Latencies of all builds of the network, in turn."""
+    import tvm
     from tvm.s_tir.meta_schedule.database import JSONDatabase, MemoryDatabase
 
     case, target = workloads.get(name), resolve_target(None)
@@ -86,11 +92,14 @@ def compared(name: str, path: Path) -> str:
         command = ["export", str(path), "--database", database]
         subprocess.run([sys.executable, "-m", "pytest_ansorbench.cli", *command], check=True)
         machines = {
-            "the bench's own build": bench_build(case, path, target),
+            "the bench's own build": bench_build(case, result, target),
             "stock, exported database": stock(case, JSONDatabase(work_dir=database), target),
             "stock, untuned": stock(case, MemoryDatabase(), target),
         }
-    seconds = measured(case, machines)
+    tensors = [tvm.runtime.tensor(array) for array in case.arguments()]
+    seconds = measured(
+        {name: partial(machine["main"], *tensors) for name, machine in machines.items()}
+    )
     [run] = result.cases[0].runs
     assert run.final is not None and run.final.latency_s is not None
     rows = [["as the bench said", f"{1e3 * run.final.latency_s:.3f}", ""]]
@@ -108,11 +117,13 @@ def compared(name: str, path: Path) -> str:
     return f"{title}\n{table}\nthe bench's own build, now over then: {said:.3f}"
 
 
-def bench_build(case: NetworkCase, path: Path, target: Target) -> VirtualMachine:
-    """The network with the result's schedules in their places."""
+def bench_build(case: NetworkCase, result: Result, target: Target) -> VirtualMachine:
+    """The network with the result's schedules of it in their places."""
     tasks = case.tasks()
     found: dict[int, Any] = {
-        winner.place: winner.candidate().mod for winner in winners_of(read_result(path))
+        winner.place: winner.candidate().mod
+        for winner in winners_of(result)
+        if winner.case == case.id
     }
     scheduled = [found.get(place) for place in range(len(tasks))]
     return compile_program(with_schedules(case.program(), tasks, scheduled), target)
@@ -128,25 +139,23 @@ def stock(case: Network, database: Database, target: Target) -> VirtualMachine:
     return relax.VirtualMachine(compile_relax(database, layers, target, None), tvm.cpu())
 
 
-def measured(case: NetworkCase, machines: dict[str, VirtualMachine]) -> dict[str, list[float]]:
-    """Seconds of an inference of each build, one entry a turn."""
-    import tvm
-
-    tensors = [tvm.runtime.tensor(array) for array in case.arguments()]
-    seconds: dict[str, list[float]] = {name: [] for name in machines}
+def measured(inferences: Mapping[str, Callable[[], object]]) -> dict[str, list[float]]:
+    """Seconds of each inference, one entry a turn."""
+    seconds: dict[str, list[float]] = {name: [] for name in inferences}
     for turn in range(TURNS):
-        order = list(machines) if turn % 2 == 0 else list(machines)[::-1]
+        order = list(inferences) if turn % 2 == 0 else list(inferences)[::-1]
         for name in order:
             slow = turn > 0 and seconds[name][0] > SLOW_S
             if slow and turn >= SLOW_TURNS:
                 continue
-            infer = machines[name]["main"]
-            infer(*tensors)
-            inferences = 1 if slow or turn == 0 else INFERENCES_A_TURN
+            infer = inferences[name]
+            time.sleep(BUSY_S)
+            infer()
+            calls = 1 if slow or turn == 0 else INFERENCES_A_TURN
             started_s = time.perf_counter()
-            for _ in range(inferences):
-                infer(*tensors)
-            seconds[name].append((time.perf_counter() - started_s) / inferences)
+            for _ in range(calls):
+                infer()
+            seconds[name].append((time.perf_counter() - started_s) / calls)
     return seconds
 
 

@@ -12,24 +12,21 @@ from __future__ import annotations
 import argparse
 import os
 import tempfile
-import time
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
+from exported import bench_build, measured
 from rewritten_cases import CASES, INPUTS, MODULE
 from sessions import RESULTS, bench
 from tabulate import tabulate
 
 from pytest_ansorbench.environment import resolve_target
 from pytest_ansorbench.measure.intrinsics import register_intrinsics
-from pytest_ansorbench.measure.local.compiled import compile_program
 from pytest_ansorbench.records import Result
 from pytest_ansorbench.storage import read_result
-from pytest_ansorbench.winners import winners_of
-from pytest_ansorbench.workloads.networks.apply import with_schedules
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,9 +34,6 @@ if TYPE_CHECKING:
     from tvm.target import Target
 
     from pytest_ansorbench.workloads import ImportedNetwork
-
-TURNS: Final = 40
-INFERENCES_A_TURN: Final = 5
 
 
 def main() -> None:
@@ -75,7 +69,7 @@ def compared(result: Result) -> str:
     with torch.inference_mode():
         calls["onnxruntime"] = of_onnxruntime(image, target.attrs["num-cores"])
         outputs = {name: call() for name, call in calls.items()}
-        seconds = in_turn(calls)
+        seconds = measured(calls)
     rows = []
     for name, samples in seconds.items():
         error = np.abs(outputs[name] - outputs["torch"]).max() / np.abs(outputs["torch"]).max()
@@ -95,10 +89,7 @@ def inference(
     """The network with its schedules, on an image."""
     import tvm
 
-    found = {one.place: one.candidate().mod for one in winners_of(result) if one.case == case.id}
-    tasks = case.tasks()
-    scheduled = [found.get(place) for place in range(len(tasks))]
-    machine = compile_program(with_schedules(case.program(), tasks, scheduled), target)
+    machine = bench_build(case, result, target)
     arguments = [tvm.runtime.tensor(array) for array in (image, *case.weights())]
     return lambda: machine["main"](*arguments).numpy()
 
@@ -116,19 +107,6 @@ def of_onnxruntime(image: np.ndarray, threads: int) -> Callable[[], np.ndarray]:
         session = onnxruntime.InferenceSession(path, options)
     [given] = session.get_inputs()
     return lambda: session.run(None, {given.name: image})[0]
-
-
-def in_turn(calls: dict[str, Callable[[], np.ndarray]]) -> dict[str, list[float]]:
-    """Seconds of an inference, one entry a turn."""
-    seconds: dict[str, list[float]] = {name: [] for name in calls}
-    for turn in range(TURNS):
-        for name in list(calls) if turn % 2 else list(calls)[::-1]:
-            calls[name]()
-            started_s = time.perf_counter()
-            for _ in range(INFERENCES_A_TURN):
-                calls[name]()
-            seconds[name].append((time.perf_counter() - started_s) / INFERENCES_A_TURN)
-    return seconds
 
 
 if __name__ == "__main__":

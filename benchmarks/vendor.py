@@ -58,7 +58,7 @@ def main() -> None:
                 strategy=given.strategy,
                 trials=given.trials,
                 repeats=1,
-                max_search_ratio="none",
+                max_early_search_ratio="none",
                 min_throughput_ratio="none",
             )
     print(table(given.into))

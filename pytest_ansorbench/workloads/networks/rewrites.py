@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from pytest_ansorbench.workloads.networks.relax_names import array_of
+from pytest_ansorbench.workloads.networks.relax_names import array_of, type_of
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
     from tvm import IRModule
     from tvm.te import Tensor
 
@@ -97,8 +98,7 @@ def _is_fit(call: Any, kernel: tuple[int, ...]) -> bool:
     """Whether a convolution is of the kind, and gains by it."""
     attributes = call.attrs
     layouts = (attributes.data_layout, attributes.kernel_layout, attributes.out_layout)
-    shape = call.struct_info.shape if hasattr(call, "struct_info") else call.ty.shape
-    batch, rows, columns, _ = map(int, shape)
+    batch, rows, columns, _ = map(int, type_of(call).shape)
     return (
         layouts == ("NHWC", "HWIO", "NHWC")
         and kernel[:2] == (_TAPS, _TAPS)
@@ -109,7 +109,7 @@ def _is_fit(call: Any, kernel: tuple[int, ...]) -> bool:
     )
 
 
-def _transformed(kernel: Any) -> Any:
+def _transformed(kernel: NDArray[Any]) -> NDArray[np.float32]:
     """A kernel (3, 3, channels in, out) as (6, 6, channels in, out)."""
     transformed = np.einsum("ek,fl,klio->efio", _TO_KERNEL, _TO_KERNEL, kernel.astype(np.float64))
     return np.ascontiguousarray(transformed, np.float32)
@@ -145,32 +145,14 @@ def _convolution(data: Tensor, kernel: Tensor, padding: tuple[int, int, int, int
         name="input_tile",
         attrs=as_it_is,
     )
-    to_input = topi.utils.const_matrix(_TO_INPUT.T, "B")
-    i, j = (te.reduce_axis((0, _SPAN), name) for name in ("r_a", "r_b"))
-    data_pack = te.compute(
-        (_SPAN, _SPAN, batch * of_one, channels),
-        lambda eps, nu, t, c: te.sum(
-            tile[i, j, t, c] * to_input[i, eps] * to_input[j, nu], axis=[i, j]
-        ),
-        name="data_pack",
-        attrs=_unrolled("eps", "nu", "conv2d_nhwc_winograd_data_pack"),
-    )
+    data_pack = _transformed_tiles(tile, _TO_INPUT, "data_pack", ("eps", "nu"))
     k = te.reduce_axis((0, channels), "ci")
     product = te.compute(
         (_SPAN, _SPAN, batch * of_one, features),
         lambda eps, nu, t, c: te.sum(data_pack[eps, nu, t, k] * kernel[eps, nu, k, c], axis=[k]),
         name="bgemm",
     )
-    to_output = topi.utils.const_matrix(_TO_OUTPUT.T, "A")
-    m, n = (te.reduce_axis((0, _SPAN), name) for name in ("r_a", "r_b"))
-    inverse = te.compute(
-        (_TILE, _TILE, batch * of_one, features),
-        lambda vh, vw, t, c: te.sum(
-            product[m, n, t, c] * to_output[m, vh] * to_output[n, vw], axis=[m, n]
-        ),
-        name="inverse",
-        attrs=_unrolled("vh", "vw", "conv2d_nhwc_winograd_inverse"),
-    )
+    inverse = _transformed_tiles(product, _TO_OUTPUT, "inverse", ("vh", "vw"))
     return te.compute(
         (batch, *extents, features),
         lambda b, h, w, c: inverse[
@@ -180,9 +162,22 @@ def _convolution(data: Tensor, kernel: Tensor, padding: tuple[int, int, int, int
     )
 
 
-def _unrolled(first: str, second: str, rule: str) -> dict[str, Any]:
-    """Attributes of a product with constant matrices on both sides."""
-    return {
-        "auto_scheduler_simplify_const_tensor_indices": [first, second, "r_a", "r_b"],
-        "schedule_rule": rule,
-    }
+def _transformed_tiles(
+    tiles: Tensor, matrix: NDArray[np.float32], name: str, axes: tuple[str, str]
+) -> Tensor:
+    """The matrix times each tile (6, 6), times its transpose: (rows, rows, tiles, channels)."""
+    from tvm import te, topi
+
+    constant = topi.utils.const_matrix(matrix.T, f"{name}_matrix")
+    i, j = (te.reduce_axis((0, _SPAN), axis) for axis in ("r_a", "r_b"))
+    return te.compute(
+        (len(matrix), len(matrix), *tiles.shape[2:]),
+        lambda row, column, t, c: te.sum(
+            tiles[i, j, t, c] * constant[i, row] * constant[j, column], axis=[i, j]
+        ),
+        name=name,
+        attrs={
+            "auto_scheduler_simplify_const_tensor_indices": [*axes, "r_a", "r_b"],
+            "schedule_rule": f"conv2d_nhwc_winograd_{name}",
+        },
+    )
