@@ -54,7 +54,7 @@ def run(given: argparse.Namespace, output: Path, **more: object) -> None:
         trials=given.trials,
         round=16,
         repeats=given.repeats,
-        max_search_ratio=0.9,
+        max_early_search_ratio=0.9,
         min_throughput_ratio=0.8,
         **more,
     )
