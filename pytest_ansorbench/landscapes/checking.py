@@ -100,21 +100,25 @@ def _peak_gflops(landscape: Landscape) -> float:
 
 def _of_programs(landscape: Landscape) -> Iterator[str]:
     """Points whose programs are others when they are made anew."""
-    from pytest_ansorbench.environment import resolve_target
-    from pytest_ansorbench.landscapes.recording import design_of, program_hash, program_of
+    from pytest_ansorbench.environment import ToolchainError, resolve_target
+    from pytest_ansorbench.landscapes.recording import (
+        UnrecordableError,
+        design_of,
+        program_hash,
+        program_of,
+    )
     from pytest_ansorbench.measure.intrinsics import register_intrinsics
     from pytest_ansorbench.workloads.case import Task
 
-    subject = landscape.subject
-    target = resolve_target(str(subject.machine["target"]))
-    register_intrinsics(target)
+    subject, task = landscape.subject, landscape.subject.task
     try:
+        target = resolve_target(str(subject.machine.get("target", "")))
+        register_intrinsics(target)
         mod = unpack_program(subject.program)
-    except PackedError as error:
+        design, sketches = design_of(Task(task.name, mod, task.flops, task.weight), target)
+    except (ToolchainError, PackedError, UnrecordableError) as error:
         yield str(error)
         return
-    task = subject.task
-    design, sketches = design_of(Task(task.name, mod, task.flops, task.weight), target)
     if sketches != task.sketches:
         yield f"its sketches are {', '.join(task.sketches)}, and anew {', '.join(sketches)}"
         return

@@ -60,7 +60,7 @@ class Tuned:
 def tune(
     mod: Any,
     target: Target | Mapping[str, Any] | str | None = None,
-    trials: int | str | None = TUNING_TRIALS,
+    trials: int | str | None = None,
     *,
     time_limit: float | str | None = None,
     strategy: str = TUNING_STRATEGY,
@@ -80,8 +80,8 @@ def tune(
             `PrimFunc`; a `torch.nn.Module`; a file, `.onnx` or `.pt2`; `module:function`; a case,
             or the id of a shipped one.
         target: TVM target, an LLVM one; this machine's CPU by default.
-        trials: Programs to measure, e.g. 512, or `16/task` for as many a task; None for as many as
-            the time allows.
+        trials: Programs to measure, e.g. 512, or `16/task` for as many a task; as many as
+            `time_limit` allows by default, or without one `64/task`.
         time_limit: Seconds of search, or e.g. `10m`, after which no round begins.
         strategy: Name of a shipped or installed strategy.
         into: Folder to keep everything in, as `ansor-bench tune` does: a call with the same folder
@@ -101,14 +101,12 @@ def tune(
         StorageError: The folder cannot be written or read.
     """
     values: dict[str, Any] = {"strategies": (strategy,)}
-    if trials is not None:
-        values["budget.trials"] = _parsed("trials", str(trials), Trials.parse)
     if time_limit is not None:
         values["budget.run_time_s"] = _parsed("time_limit", str(time_limit), duration)
     elif trials is None:
-        raise ValueError(
-            f"bad trials None: expected a number, e.g. {TUNING_TRIALS!r}, or a time_limit"
-        )
+        trials = TUNING_TRIALS
+    if trials is not None:
+        values["budget.trials"] = _parsed("trials", str(trials), Trials.parse)
     if target is not None:
         values["target"] = _text(target)
     settings = settings_of(values)

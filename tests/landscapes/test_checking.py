@@ -12,6 +12,7 @@ from pytest_ansorbench.landscapes import checking
 from pytest_ansorbench.landscapes.checking import faults
 from pytest_ansorbench.landscapes.files import read_landscape, write_landscape
 from pytest_ansorbench.landscapes.records import Landscape
+from pytest_ansorbench.packed import pack_program
 from pytest_ansorbench.storage import StorageError
 from tests.landscapes.recorded import timed
 
@@ -121,3 +122,27 @@ def test_other_programs_are_told(landscape, tmp_path):
     write_landscape(Landscape.of(landscape.subject, tuple(results), 1.0), path)
     found = faults(path, programs=True)
     assert len(found) == 8 and "it was recorded with TVM" in found[0]
+
+
+@pytest.mark.parametrize(
+    ("damage", "what"),
+    [
+        (lambda v: v["subject"]["machine"].pop("target"), "bad target ''"),
+        (lambda v: v["subject"]["machine"].update(target="abacus"), "bad target 'abacus'"),
+        (lambda v: v["subject"].update(program=pack_program(nothing())), "nothing to decide"),
+    ],
+)
+def test_programs_that_cannot_be_made_again_are_told(landscape_file, tmp_path, damage, what):
+    values = json.loads(gzip.decompress(landscape_file.read_bytes()))
+    damage(values)
+    path = tmp_path / "damaged.json"
+    path.write_text(json.dumps(values))
+    assert what in faults(path, programs=True)[-1]
+
+
+def nothing():
+    """A program without a loop."""
+    from tvm import IRModule, te
+
+    x = te.placeholder((), name="x")
+    return IRModule({"main": te.create_prim_func([x, te.compute((), lambda: x() + 1.0)])})

@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 import pytest_ansorbench
+from pytest_ansorbench.measure.local import toolchains
 from pytest_ansorbench.workloads import BatchMatmul, ImportFailed, Mlp
+from tests.paced import PacedEngine
 
 fast = pytest.mark.usefixtures("fast_engine")
 PRODUCT = BatchMatmul(batch=1, m=16, n=16, k=16)
@@ -105,7 +107,6 @@ def test_weights_that_numpys_files_do_not_know_are_loaded_again(place):
     ("mod", "options", "message"),
     [
         (PRODUCT, {"trials": "many"}, "bad trials 'many': expected a whole number"),
-        (PRODUCT, {"trials": None}, "bad trials None: expected a number, e.g. '64/task', or a"),
         (PRODUCT, {"time_limit": -1}, "bad time_limit '-1': expected a duration"),
         (PRODUCT, {"shapes": {"x": 1}}, "is a case, so its shapes are fixed"),
         (17, {}, "bad model 17: expected a file, the id of a case, an IRModule"),
@@ -114,6 +115,12 @@ def test_weights_that_numpys_files_do_not_know_are_loaded_again(place):
 def test_what_cannot_be_is_refused_in_a_sentence(place, mod, options, message):
     with pytest.raises(ValueError, match=message):
         quickly(mod, **options)
+
+
+def test_by_default_a_time_limit_is_the_only_one(place, target, monkeypatch):
+    engine = PacedEngine(target, 0.5, monkeypatch)
+    monkeypatch.setattr(toolchains, "local_engine", lambda *_: engine)
+    assert quickly(PRODUCT, trials=None, time_limit="40s").trials > 64
 
 
 @pytest.mark.skipif(find_spec("torch") is None, reason="needs torch")
