@@ -83,7 +83,11 @@ def main() -> int:
                 print(json.dumps(look), file=sys.stderr, flush=True)
         finally:
             end(session)
-    text, right = told([json.loads(line) for line in given.into.read_text().splitlines()])
+    of_rounds = [json.loads(line) for line in given.into.read_text().splitlines()]
+    done = of_rounds[-1]["trials"] if of_rounds else 0
+    if done < given.trials:
+        sys.exit(f"the session ended after {done} trials (exit code {session.returncode})")
+    text, right = told(of_rounds)
     print(text)
     return 0 if right else 1
 

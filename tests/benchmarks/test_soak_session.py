@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -45,3 +47,13 @@ def test_what_stays_keeps_all_bars(import_script: Any) -> None:
     text, right = import_script("soak_session").told(run())
     assert right, text
     assert text.startswith("20000 trials in 1250 rounds")
+
+
+def test_a_session_that_dies_is_told(
+    import_script: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    script = import_script("soak_session")
+    words = ["soak_session.py", "--case", "no-such-case", "--into", str(tmp_path / "looks.jsonl")]
+    monkeypatch.setattr(sys, "argv", words)
+    with pytest.raises(SystemExit, match=r"^the session ended after 0 trials \(exit code [1-9]\)"):
+        script.main()
