@@ -380,11 +380,11 @@ def outcomes(
             campaign=f"mutations, {kind}",
             index=trial.index,
             seed=seed,
-            what=trial.what[: 100 if survived else 1000],
+            what=trial.what.split(",")[0] if survived else trial.what[:1000],
             verdict=told.verdict,
-            told=told.told.strip().replace(f"{trial.here}/", "")[: 100 if survived else None],
-            seconds=round(told.seconds, 3),
-            mb=round(told.mb, 1),
+            told=told.told.strip().replace(f"{trial.here}/", "")[: 60 if survived else None],
+            seconds=round(told.seconds, 2),
+            mb=round(told.mb),
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import gzip
 import os
 import subprocess
 import sys
@@ -77,6 +78,20 @@ def test_a_journal_that_was_changed_is_found(session, target, tmp_path_factory):
     journal.write_bytes(b"")  # as a kill leaves it
     session.seen.clear()
     assert [*session.faults_of_files()] == []
+
+
+def test_a_round_that_a_folder_has_lost_is_found(live, import_script, tmp_path):
+    call = import_script("tunes").Tune(tmp_path, "operator")
+    whole = gzip.decompress((BENCHMARKS / "faults" / "good" / "journal.jsonl.gz").read_bytes())
+    journal = call.storage / "journals" / "0001.jsonl"
+    journal.parent.mkdir(parents=True)
+    journal.write_bytes(whole)
+    assert [*call.faults_of_files()] == []
+    rounds = len(call.rounds_seen)
+    journal.write_bytes(whole[: whole.index(b'{"kind":"round"')])
+    assert [*call.faults_of_files()] == [f"{rounds} of {rounds} rounds are lost"]
+    (call.storage / "database_tuning_record.json").write_text("[")
+    assert "bad folder" in [*call.faults_of_files()][-1]
 
 
 def test_a_result_with_other_runs_or_trials_than_it_should_have_is_found(
