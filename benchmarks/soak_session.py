@@ -50,6 +50,12 @@ BARS: Final[Mapping[str, float]] = {
     "propose": 0.5,
     "minutes": 150.0,
 }
+GIVES_BACK: Final[Mapping[str, str]] = dict.fromkeys(
+    ("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_"), str(128 << 10)
+)
+"""glibc's thresholds, which rise to 64 and 32 MB unless they are set
+(https://man7.org/linux/man-pages/man3/mallopt.3.html): what is free then goes back to the system,
+and resident memory is what the session holds."""
 TEST: Final = """
 from pytest_ansorbench import workloads
 
@@ -102,7 +108,7 @@ def begun(folder: Path, case: str, trials: int) -> subprocess.Popen[bytes]:
         *("--ansor-strategy", STRATEGY, "--ansor-trials", str(trials), "--ansor-round", "16"),
         *("--ansor-repeats", "1", "--ansor-noise-check", "0", "--ansor-storage", str(folder)),
     ]
-    environment = {**os.environ, "PYTHONPATH": str(HERE)}
+    environment = {**os.environ, **GIVES_BACK, "PYTHONPATH": str(HERE)}
     return subprocess.Popen(command, cwd=folder, env=environment, stdout=sys.stderr)
 
 
