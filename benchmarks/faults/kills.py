@@ -7,7 +7,9 @@ it dies of SIGKILL: the main process, the fork server, one that compiles a progr
 one, or a cluster's worker. After each kill nothing may run on that should have ended, no file may
 be left in the temporary folder, each journal has all lines that it had, and `ansor-bench` lists,
 cleans and watches. A session whose main process was killed is resumed, any other goes on; several
-kills meet one session. In the end it has all runs and trials that it was told to make.
+kills meet one session. In the end it has all runs and trials that it was told to make. One that
+says that it cannot go on, as what starts it was killed, or the worker of one repeat four times, is
+begun anew.
 
 Victim and moment of each kill follow from the seed and its number alone; what it meets at that
 moment depends on the machine. A campaign that is interrupted goes on where it stopped. The code of
@@ -27,14 +29,16 @@ from typing import Final
 from ledger import Outcome, draws
 from live import KINDS, SESSION_S, Live, carry_out, killed, outcomes_of
 
+from pytest_ansorbench.cluster.executor import MOST_LOSSES
+
 CAMPAIGN: Final = "kills"
 VICTIMS: Final = ("main", "main", "server", "candidate", "builder")
 CLUSTER_VICTIMS: Final = ("main", "worker", "worker", "server", "candidate")
 LONGEST_S: Final = 10.0
 """Between two kills."""
 MOST_IN_A_SESSION: Final = 8
-USAGE_ERROR: Final = 4
-STARTING: Final = "did not start"
+BEGUN_ANEW: Final = {1: f"was lost {MOST_LOSSES + 1} times", 4: "did not start"}
+"""By exit code, what a session may say that cannot go on: the same command begins it anew."""
 
 
 @dataclass(frozen=True)
@@ -93,8 +97,8 @@ def one_session(folder: Path, seed: int, indices: Sequence[int], haste: float) -
             live.start()
         done.append((index, what, faults, time.monotonic() - started_s))
     ended = live.ends(deadline_s)
-    if ended and live.code == USAGE_ERROR and done and STARTING in live.last_words():
-        # What starts a session has no one to go on without it; it says so, and can be had again.
+    said = live.log.read_text(errors="replace")
+    if ended and done and live.code in BEGUN_ANEW and BEGUN_ANEW[live.code] in said:
         live.start()
         ended = live.ends(deadline_s)
     faults = [*live.faults_at_end(spared)] if ended else ["hang", live.last_words()]
