@@ -132,6 +132,13 @@ def test_the_table_has_a_row_for_each_campaign_and_seed(import_script, ledger):
     ]
 
 
+def test_the_page_has_the_table_of_the_recorded_campaigns(import_script, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["table.py"])
+    import_script("table").main()
+    page = BENCHMARKS.parent / "docs" / "research" / "faults.md"
+    assert capsys.readouterr().out in page.read_text(encoding="utf-8")
+
+
 def lines_of(count):
     return b"".join(b'{"kind":"a","values":[1,2.5,"x"],"n":%d}\n' % n for n in range(count))
 
