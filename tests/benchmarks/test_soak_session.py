@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -53,7 +54,8 @@ def test_a_session_that_dies_is_told(
     import_script: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     script = import_script("soak_session")
-    words = ["soak_session.py", "--case", "no-such-case", "--into", str(tmp_path / "looks.jsonl")]
-    monkeypatch.setattr(sys, "argv", words)
-    with pytest.raises(SystemExit, match=r"^the session ended after 0 trials \(exit code [1-9]\)"):
+    dead = [sys.executable, "-c", "raise SystemExit(4)"]
+    monkeypatch.setattr(script, "begun", lambda *_: subprocess.Popen(dead))
+    monkeypatch.setattr(sys, "argv", ["soak_session.py", "--into", str(tmp_path / "looks.jsonl")])
+    with pytest.raises(SystemExit, match=r"^the session ended after 0 trials \(exit code 4\)$"):
         script.main()
