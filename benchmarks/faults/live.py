@@ -134,14 +134,19 @@ class Live:
     def storage(self) -> Path:
         return self.project / ".ansor_bench"
 
+    def command(self) -> Sequence[str]:
+        """The module that is run, and its words: a session, resumed if there is one to resume."""
+        resumes = ("--ansor-resume",) if self.unfinished() else ()
+        blocked = ("-p", "no:cacheprovider", "-p", "no:hypothesispytest")
+        return ("pytest", *_WORDS, *KINDS[self.kind], *blocked, *resumes)
+
     def start(self) -> None:
         """Begin, or go on if there is something to go on with."""
-        resumes = ("--ansor-resume",) if self.unfinished() else ()
+        command = self.command()
         self.lives += 1
-        blocked = ("-p", "no:cacheprovider", "-p", "no:hypothesispytest")
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "pytest", *_WORDS, *KINDS[self.kind], *blocked, *resumes],
+                [sys.executable, "-m", *command],
                 cwd=self.project,
                 env={
                     **os.environ,

@@ -13,7 +13,6 @@ it stopped.
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import time
@@ -23,16 +22,16 @@ from pathlib import Path
 from typing import Final
 
 from ledger import Outcome, draws
-from live import MARK, SESSION_S, Live, carry_out, killed, outcomes_of
+from live import SESSION_S, Live, carry_out, killed, outcomes_of
 
 from pytest_ansorbench.storage import CutShortError, StorageError, list_journals, read_journal
 from pytest_ansorbench.storage.entries import RoundEntry
 from pytest_ansorbench.winners import DatabaseError, import_database
+from pytest_ansorbench.winners.database import DATABASE_FILES
 from pytest_ansorbench.workloads import BatchMatmul, Case, Mlp
 
 CAMPAIGN: Final = "tunes"
 TASK_TRIALS: Final = 12
-DATABASE: Final = "database_tuning_record.json"
 MODELS: Final[dict[str, Case]] = {
     "operator": BatchMatmul(batch=1, m=32, n=32, k=32),
     "network": Mlp(features=32, hidden=(16, 16), classes=8),
@@ -64,21 +63,10 @@ class Tune(Live):
     def storage(self) -> Path:
         return self.project / "tuned"
 
-    def start(self) -> None:
-        """Give the command, for the first time or again."""
-        self.lives += 1
-        words = [f"models:{self.kind}", "-o", "tuned", "--trials", f"{TASK_TRIALS}/task"]
-        words += ["--round", "2", "--strategy", "random"]
-        with self.log.open("ab") as log:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "pytest_ansorbench.cli", "tune", *words],
-                cwd=self.project,
-                env={**os.environ, MARK: self.mark, "TMPDIR": str(self.temporary)},
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-            )
+    def command(self) -> Sequence[str]:
+        """The same, for the first time or again."""
+        words = (f"models:{self.kind}", "-o", "tuned", "--trials", f"{TASK_TRIALS}/task")
+        return ("pytest_ansorbench.cli", "tune", *words, "--round", "2", "--strategy", "random")
 
     def faults_of_files(self) -> Iterator[str]:
         """Whether rounds that were journaled are still there, and a database can be read."""
@@ -94,7 +82,7 @@ class Tune(Live):
         if lost := [one for one in self.rounds_seen if one not in now]:
             yield f"{len(lost)} of {len(self.rounds_seen)} rounds are lost"
         self.rounds_seen = now
-        if (self.storage / DATABASE).exists():
+        if (self.storage / DATABASE_FILES[-1]).exists():
             try:
                 import_database(self.storage, [MODELS[self.kind]], "random")
             except DatabaseError as error:

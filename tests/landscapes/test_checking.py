@@ -83,13 +83,19 @@ DAMAGES = {
 }  # fmt: skip
 
 
+def damaged(landscape_file, damage, folder):
+    """A copy of a file whose values something was done to."""
+    values = json.loads(gzip.decompress(landscape_file.read_bytes()))
+    damage(values)
+    path = folder / "damaged.json"
+    path.write_text(json.dumps(values))
+    return path
+
+
 @pytest.mark.parametrize("name", DAMAGES)
 def test_damage_is_told(landscape_file, tmp_path, name):
     damage, what = DAMAGES[name]
-    values = json.loads(gzip.decompress(landscape_file.read_bytes()))
-    damage(values)
-    path = tmp_path / "damaged.json"
-    path.write_text(json.dumps(values))
+    path = damaged(landscape_file, damage, tmp_path)
     found = faults(path)
     assert found
     assert all(one.startswith(f"bad landscape {str(path)!r}: ") for one in found)
@@ -133,10 +139,7 @@ def test_other_programs_are_told(landscape, tmp_path):
     ],
 )
 def test_programs_that_cannot_be_made_again_are_told(landscape_file, tmp_path, damage, what):
-    values = json.loads(gzip.decompress(landscape_file.read_bytes()))
-    damage(values)
-    path = tmp_path / "damaged.json"
-    path.write_text(json.dumps(values))
+    path = damaged(landscape_file, damage, tmp_path)
     assert what in faults(path, programs=True)[-1]
 
 
