@@ -8,8 +8,8 @@ one, or a cluster's worker. After each kill nothing may run on that should have 
 be left in the temporary folder, each journal has all lines that it had, and `ansor-bench` lists,
 cleans and watches. A session whose main process was killed is resumed, any other goes on; several
 kills meet one session. In the end it has all runs and trials that it was told to make. One that
-says that it cannot go on, as what starts it was killed, or the worker of one repeat four times, is
-begun anew.
+says that it cannot go on, as what starts it was killed, or the worker of one repeat four times
+without a line, is begun anew.
 
 Victim and moment of each kill follow from the seed and its number alone; what it meets at that
 moment depends on the machine. A campaign that is interrupted goes on where it stopped. The code of

@@ -60,27 +60,18 @@ class Ended:
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
-    """Who carried a block out is gone; it is begun again, and what it has written is void.
+class Cut:
+    """A block was cut short, in a step that counts for nothing.
 
-    A block that has written its `FinalEntry` is over, and is not lost any more.
+    It has to be submitted again, with what it has written. One that has written its `FinalEntry`
+    is over, and is not cut short any more.
     """
 
     seed: int
-    reason: str  # who, and why
+    reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Stopped:
-    """The session was stopped for a while in a step of a block, whose time is not the search's.
-
-    The step counts for nothing; the block has to be submitted again, with what it has written.
-    """
-
-    seed: int
-
-
-BlockEvent = Wrote | Ended | Lost | Stopped
+BlockEvent = Wrote | Ended | Cut
 
 
 class Executor(Protocol):
@@ -105,10 +96,18 @@ class Executor(Protocol):
         """Why a session that began on a machine cannot go on; empty if it can."""
 
     def block_misfit(self, machine: Mapping[str, Any]) -> str:
-        """Why a block that was begun on a machine cannot go on; empty if it can."""
+        """Why a block that was begun on a machine cannot go on; empty if it can.
+
+        Raises:
+            EngineError: There is no machine any more.
+        """
 
     def submit(self, block: Block, watcher: Watcher) -> None:
-        """Have a block carried out as soon as there is a place for it."""
+        """Have a block carried out as soon as there is a place for it.
+
+        Raises:
+            EngineError: Likewise.
+        """
 
     def receive(self) -> BlockEvent:
         """Wait until something happens in one of the submitted blocks, or carry on with it.

@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from pytest_ansorbench.bench.blocks import Block, Ended, Executor, Lost, Stopped
+from pytest_ansorbench.bench.blocks import Block, Cut, Ended, Executor
 from pytest_ansorbench.bench.history import CaseJournal, RepeatHistory
 from pytest_ansorbench.bench.interrupts import remembered_interrupts
 from pytest_ansorbench.bench.progress import Progress, ProgressUpdate, RunProgress
@@ -89,12 +89,8 @@ class Experiment:
             if self._is_enough():
                 self._begun_s.clear()
                 return
-        elif isinstance(event, Lost):
-            self._abandon(seed, event.reason)
-            self._begun_s[seed] = time.monotonic()
-            self._spent_of = {key: n for key, n in self._spent_of.items() if key[0] != seed}
-        elif isinstance(event, Stopped):
-            self.note(f"{self.block.case.id}  was stopped: its round is run again")
+        elif isinstance(event, Cut):
+            self.note(f"{self.block.case.id}  {event.reason}")
             self._begin(seed)
         else:
             self.journal.append(event.entry)
@@ -137,7 +133,7 @@ class Experiment:
             if misfit:
                 self._abandon(seed, misfit)
                 past = None
-        if seed not in self._begun_s:  # else it goes on after a stop
+        if seed not in self._begun_s:  # else it was cut short
             for name, rounds in (past.rounds if past else {}).items():
                 self._behind[seed, name] = history.spent(rounds)
         self._begun_s.setdefault(seed, time.monotonic())
@@ -152,8 +148,11 @@ class Experiment:
 
     def _abandon(self, seed: int, reason: str) -> None:
         """Write down that nothing counts that was done of a repeat."""
-        if seed in self.journal.history.repeats:
-            self.journal.append(AbandonedEntry(self.journal.label, seed, reason))
+        self.journal.append(AbandonedEntry(self.journal.label, seed, reason))
+        self._begun_s.pop(seed, None)
+        for shares in (self._spent_of, self._behind):
+            for key in [key for key in shares if key[0] == seed]:
+                del shares[key]
 
     def _stand_in(self, seed: int, past: RepeatHistory | None) -> StandIn | None:
         """The recorded run that the journal has, or else one that may be used."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
 from typing import TYPE_CHECKING, Any, Final
 
-from pytest_ansorbench.bench.blocks import Block, BlockEvent, Ended, Stopped, Watcher, Wrote
+from pytest_ansorbench.bench.blocks import Block, BlockEvent, Cut, Ended, Watcher, Wrote
 from pytest_ansorbench.bench.interrupts import Stops
 from pytest_ansorbench.bench.prepared import PreparedCase, prepare
 from pytest_ansorbench.bench.progress import RunProgress
@@ -179,7 +179,7 @@ class LocalExecutor:
                 self._done_again += 1
                 if self._done_again <= _MOST_STOPS:
                     self.cancel()
-                    return Stopped(seed)
+                    return Cut(seed, "was stopped: its round is run again")
             self._done_again = 0
             return Wrote(seed, entry)
         self._block = None

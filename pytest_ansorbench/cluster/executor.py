@@ -8,13 +8,13 @@ import time
 import uuid
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
-from pytest_ansorbench.bench.blocks import Block, BlockEvent, Ended, Lost, Watcher, Wrote
+from pytest_ansorbench.bench.blocks import Block, BlockEvent, Cut, Ended, Watcher, Wrote
 from pytest_ansorbench.bench.progress import RunProgress
 from pytest_ansorbench.cluster.courier import Order, Outcome, Work, deliver
-from pytest_ansorbench.cluster.pool import Pool
+from pytest_ansorbench.cluster.pool import Helper, Pool
 from pytest_ansorbench.cluster.settings import RESOURCE
 from pytest_ansorbench.cluster.workers import block_key
 from pytest_ansorbench.codec import from_json
@@ -25,7 +25,8 @@ from pytest_ansorbench.storage import fingerprint, from_line, machine_difference
 from pytest_ansorbench.storage.entries import FinalEntry, NoiseEntry
 
 MOST_LOSSES: Final = 3
-"""So often a block is begun again; then something is wrong with it, and not with workers."""
+"""So often in a row, without a line of it, a block is cut short by its workers; then something is
+wrong with it, and not with them."""
 
 _PAUSE_S: Final = 0.1
 _REFRESH_S: Final = 1.0
@@ -42,14 +43,14 @@ class _Submitted:
 
     block: Block
     watcher: Watcher
-    key: str = ""  # of this submission
-    future: Any = None
-    workers: frozenset[str] = frozenset()  # addresses of those that may carry it out
+    key: str
+    future: Any
+    workers: frozenset[str]  # addresses of those that may carry it out
     attempt: str = ""  # that is under way; empty before it begins
     address: str = ""  # of the worker that is at it; empty before it begins
     worker: str = ""  # name of that worker
+    wrote: bool = False  # a line of it is here, which who begins it once more does not know
     over: bool = False  # its last entry is here: it is over even if its worker is lost
-    losses: int = 0
 
 
 @dataclass
@@ -58,7 +59,7 @@ class ClusterExecutor:
 
     Each block is a task of the scheduler that takes the one `ansor_bench` of a worker. Its entries
     come back through a queue at the scheduler, in order. A worker that is gone, or has been silent
-    for so long that the scheduler gives it up, has its block begun again elsewhere.
+    for so long that the scheduler gives it up, cuts its block short.
     """
 
     client: Any  # closed in the end
@@ -73,6 +74,7 @@ class ClusterExecutor:
     _slices_ms: dict[str, float] = field(default_factory=dict, init=False)
     _refreshed_s: float = field(default=0.0, init=False)
     _told: set[str] = field(default_factory=set, init=False)
+    _losses: dict[int, int] = field(default_factory=dict, init=False)  # in a row, by seed
 
     def __post_init__(self) -> None:
         from distributed import Queue
@@ -99,16 +101,27 @@ class ClusterExecutor:
 
     def block_misfit(self, machine: Mapping[str, Any]) -> str:
         """Why no worker can go on with what was begun on a machine."""
-        differences = [machine_difference(machine, one.machine) for one in self.pool.fit.values()]
-        if "" in differences:
-            return ""
-        return f"no worker has its machine ({differences[0] if differences else 'none is there'})"
+        differences = [machine_difference(machine, one.machine) for one in self._workers()]
+        return "" if "" in differences else f"no worker has its machine ({differences[0]})"
 
     def submit(self, block: Block, watcher: Watcher) -> None:
         """Hand a block out; one with a past goes to a machine like the one it is of."""
-        submitted = _Submitted(block, watcher)
-        self._submitted[block.seed] = submitted
-        self._send(submitted)
+        past, fit = block.past, self._workers()
+        if past is not None:
+            fit = [one for one in fit if not machine_difference(past.begun.machine, one.machine)]
+        key = block_key(self._session, block.case.id, block.seed, uuid.uuid4().hex[:4])
+        order = Order(key, self._queue.name, self.work_of(block, self._slices_ms))
+        workers = sorted(one.address for one in fit)
+        future = self.client.submit(
+            deliver,
+            order,
+            key=key,
+            workers=workers,
+            resources={RESOURCE: 1},
+            pure=False,
+            retries=0,
+        )
+        self._submitted[block.seed] = _Submitted(block, watcher, key, future, frozenset(workers))
 
     def receive(self) -> BlockEvent:
         while not self._happened:
@@ -122,6 +135,7 @@ class ClusterExecutor:
             with contextlib.suppress(Exception):  # the scheduler may be gone, too
                 submitted.future.cancel()
         self._submitted.clear()
+        self._losses.clear()
         self._inbox.clear()
         self._happened.clear()
 
@@ -156,6 +170,13 @@ class ClusterExecutor:
         if self.client.status != "running":
             raise OSError(f"the connection is {self.client.status}")
 
+    def _workers(self) -> list[Helper]:
+        """Those that fit; if there is none, one is waited for."""
+        if not self.pool.fit:
+            self.note(f"waiting for a worker, {self.patience_s:g} s at most")
+            self._wait_for_workers()
+        return [*self.pool.fit.values()]
+
     def _wait_for_workers(self) -> None:
         """Wait until at least one worker fits: EngineError if none did in time."""
         deadline_s = time.monotonic() + self.patience_s
@@ -183,31 +204,6 @@ class ClusterExecutor:
                 self._told.add(name)
                 self.note(f"worker {name} is refused: {reason}")
 
-    def _send(self, submitted: _Submitted) -> None:
-        """Submit a block as a task that any of the workers that fit may take."""
-        fit = [*self.pool.fit.values()]
-        past = submitted.block.past
-        if past is not None:
-            alike = [one for one in fit if not machine_difference(past.begun.machine, one.machine)]
-            if alike:
-                fit = alike
-            else:
-                self._lose(submitted, "no worker has its machine any more")
-        block = submitted.block
-        submitted.workers = frozenset(one.address for one in fit)
-        submitted.attempt = submitted.address = ""
-        submitted.key = block_key(self._session, block.case.id, block.seed, uuid.uuid4().hex[:4])
-        order = Order(submitted.key, self._queue.name, self.work_of(block, self._slices_ms))
-        submitted.future = self.client.submit(
-            deliver,
-            order,
-            key=submitted.key,
-            workers=sorted(submitted.workers),
-            resources={RESOURCE: 1},
-            pure=False,
-            retries=0,
-        )
-
     def _step(self) -> bool:
         """Take one message, or look for more, and whether there was anything.
 
@@ -225,7 +221,7 @@ class ClusterExecutor:
             return True
         for submitted in list(self._submitted.values()):
             if submitted.future.status in ("error", "cancelled", "lost"):
-                self._begin_again(submitted, f"worker {submitted.worker} is gone")
+                self._lose(submitted, f"worker {submitted.worker} is gone")
         if time.monotonic() - self._refreshed_s > _REFRESH_S:
             self._refresh()
             self._redirect()
@@ -240,11 +236,12 @@ class ClusterExecutor:
         seed, kind = submitted.block.seed, message["kind"]
         if kind == "begun":
             # The scheduler may find another worker itself, faster than it is noticed here.
-            if submitted.attempt and (submitted.over or submitted.block.past is not None):
-                self._begin_again(submitted, f"worker {submitted.worker} is gone")
+            reason = f"worker {submitted.worker} is gone"
+            if submitted.wrote:
+                self._lose(submitted, reason)
                 return
             if submitted.attempt:
-                self._lose(submitted, f"worker {submitted.worker} is gone")
+                self._count_loss(submitted, reason)
             submitted.attempt, submitted.address = message["attempt"], message["text"]
             submitted.worker = message["worker"]
         elif message["attempt"] != submitted.attempt:
@@ -270,6 +267,9 @@ class ClusterExecutor:
             slice_ms = slice_ms_for(entry.trace)
             if slice_ms is not None:
                 self._slices_ms[fingerprint(entry.machine)] = slice_ms
+        else:
+            self._losses.pop(submitted.block.seed, None)
+        submitted.wrote = True
         submitted.over |= isinstance(entry, FinalEntry)
         self._happened.append(Wrote(submitted.block.seed, entry))  # type: ignore[arg-type]
 
@@ -280,7 +280,7 @@ class ClusterExecutor:
         elif outcome == "unfit":
             self.pool.refuse(submitted.address, reason)
             self._tell()
-            self._begin_again(submitted, f"worker {submitted.worker} does not fit: {reason}")
+            self._lose(submitted, f"worker {submitted.worker} does not fit: {reason}")
         elif outcome == "untuned":
             raise UntunedError(reason)
         elif outcome == "unresumable":
@@ -288,47 +288,42 @@ class ClusterExecutor:
         elif outcome == "failed":
             raise EngineError(f"worker {submitted.worker} failed:\n{reason}")
         else:
-            self._begin_again(submitted, f"worker {submitted.worker}: {reason or outcome}")
+            self._lose(submitted, f"worker {submitted.worker}: {reason or outcome}")
 
     def _redirect(self) -> None:
-        """Send blocks again that no worker can carry out as things are."""
-        if not self.pool.fit:
-            self.note(f"waiting for a worker, {self.patience_s:g} s at most")
-            self._wait_for_workers()
-        fit = self.pool.fit.keys()
+        """Cut blocks short that no worker can carry out as things are."""
+        fit = {one.address for one in self._workers()}
         for submitted in list(self._submitted.values()):
             if submitted.address and submitted.address not in fit:
-                self._begin_again(submitted, f"worker {submitted.worker} is gone")
+                self._lose(submitted, f"worker {submitted.worker} is gone")
             elif not submitted.address and not submitted.workers <= fit:
-                self._resend(submitted)
+                self._cut(submitted, "waits for other workers: one of its own is gone")
 
     def _conclude(self, submitted: _Submitted) -> None:
         """A block is over, and all of it is here."""
-        del self._submitted[submitted.block.seed]
-        self._happened.append(Ended(submitted.block.seed))
+        seed = submitted.block.seed
+        del self._submitted[seed]
+        self._losses.pop(seed, None)
+        self._happened.append(Ended(seed))
 
-    def _begin_again(self, submitted: _Submitted, reason: str) -> None:
-        """Give a block to another worker, unless it is over."""
+    def _lose(self, submitted: _Submitted, reason: str) -> None:
+        """The worker of a block is lost to it: EngineError if that is too often."""
         if submitted.over:
             submitted.future.cancel()
             self._conclude(submitted)
             return
-        self._lose(submitted, reason)
-        self._resend(submitted)
+        self._count_loss(submitted, reason)
+        self._cut(submitted, reason)
 
-    def _resend(self, submitted: _Submitted) -> None:
-        submitted.future.cancel()
-        self._send(submitted)
-
-    def _lose(self, submitted: _Submitted, reason: str) -> None:
-        """Nothing counts of what a block has done so far: EngineError if that is too often."""
+    def _count_loss(self, submitted: _Submitted, reason: str) -> None:
         block = submitted.block
-        submitted.losses += 1
-        submitted.block = replace(block, past=None)
-        if submitted.losses > MOST_LOSSES:
-            raise EngineError(
-                f"{block.case.id} with seed {block.seed} was lost {submitted.losses} times, at "
-                f"last because {reason}"
-            )
-        self.note(f"{block.case.id} with seed {block.seed} is begun again: {reason}")
-        self._happened.append(Lost(block.seed, reason))
+        what = f"{block.case.id} with seed {block.seed}"
+        losses = self._losses[block.seed] = self._losses.get(block.seed, 0) + 1
+        if losses > MOST_LOSSES:
+            raise EngineError(f"{what} was lost {losses} times, at last because {reason}")
+        self.note(f"{what} is handed out again: {reason}")
+
+    def _cut(self, submitted: _Submitted, reason: str) -> None:
+        submitted.future.cancel()
+        del self._submitted[submitted.block.seed]
+        self._happened.append(Cut(submitted.block.seed, reason))

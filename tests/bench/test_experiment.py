@@ -12,13 +12,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pytest_ansorbench.bench import FixedRepeats, RepeatsUntilSettled, Session
-from pytest_ansorbench.bench.blocks import Ended, Lost, Wrote
+from pytest_ansorbench.bench.blocks import Cut, Ended, Wrote
 from pytest_ansorbench.bench.progress import RunProgress
 from pytest_ansorbench.stats.looks import Looks
 from pytest_ansorbench.storage import from_line, machine_difference, read_journal, to_line
-from pytest_ansorbench.storage.entries import AbandonedEntry, FinalEntry, RepeatEntry
+from pytest_ansorbench.storage.entries import AbandonedEntry
 from tests.bench.conftest import ONE, PLAN, TWO
-from tests.bench.recorded import lines_of, machine_of, record
+from tests.bench.recorded import OF_BLOCKS, lines_of, machine_of, record
 from tests.faults import Doubling
 
 REPEATS = 5
@@ -30,7 +30,7 @@ def recorded(target, tmp_path_factory):
 
 
 class Scripted:
-    """Hands out recorded entries in whatever order it is told to, losing blocks on the way.
+    """Hands out recorded entries in whatever order it is told to, cutting blocks short on the way.
 
     Attributes:
         slots: Blocks at a time.
@@ -41,7 +41,7 @@ class Scripted:
 
     target = "llvm"
 
-    def __init__(self, recorded, slots, choices=lambda: 0, losses=lambda: False):
+    def __init__(self, recorded, slots, choices=lambda: 0, cuts=lambda: False):
         self.slots = slots
         self.machine = machine_of(recorded)
         self.most = 0
@@ -49,7 +49,7 @@ class Scripted:
         self.cancelled = []
         self._lines = recorded[1]
         self._left = {}
-        self._choices, self._losses = choices, losses
+        self._choices, self._cuts = choices, cuts
 
     def session_misfit(self, machine):
         return ""
@@ -66,9 +66,9 @@ class Scripted:
 
     def receive(self):
         seed = sorted(self._left)[self._choices() % len(self._left)]
-        if self._left[seed] and self._losses():
-            self._left[seed] = list(self._lines[seed])
-            return Lost(seed, "it was lost")
+        if self._left[seed] and self._cuts():
+            del self._left[seed]
+            return Cut(seed, "its worker is gone")
         if not self._left[seed]:
             del self._left[seed]
             return Ended(seed)
@@ -110,21 +110,23 @@ def fixed(repeats=REPEATS):
     max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(slots=st.integers(1, 6), data=st.data())
-def test_neither_order_nor_losses_change_the_result(recorded, slots, data):
-    losses = iter(data.draw(st.lists(st.booleans(), max_size=30)))
+def test_neither_order_nor_cuts_change_the_result_and_no_line_comes_twice(recorded, slots, data):
+    cuts = iter(data.draw(st.lists(st.booleans(), max_size=30)))
     executor = Scripted(
         recorded,
         slots,
         choices=lambda: data.draw(st.integers(0, 5)),
-        losses=lambda: next(losses, False),
+        cuts=lambda: next(cuts, False),
     )
     with tempfile.TemporaryDirectory() as folder:
         result, entries = carried_out(executor, fixed(), Path(folder))
     assert result == recorded[0]
     assert executor.most == min(slots, REPEATS)
-    assert sum(isinstance(entry, FinalEntry) for entry in entries) == REPEATS
-    begun = sum(isinstance(entry, RepeatEntry) for entry in entries)
-    assert begun == REPEATS + sum(isinstance(entry, AbandonedEntry) for entry in entries)
+    lines = {seed: [] for seed in range(REPEATS)}
+    for entry in entries:
+        if isinstance(entry, OF_BLOCKS):
+            lines[entry.seed].append(to_line(entry))
+    assert {seed: tuple(of_seed) for seed, of_seed in lines.items()} == recorded[1]
 
 
 def test_one_at_a_time_they_come_one_after_the_other(recorded, tmp_path):

@@ -70,21 +70,21 @@ def test_no_two_blocks_share_a_worker(tmp_path, recorded):
     assert seeds == sorted(seeds)
 
 
-def test_a_worker_that_dies_has_its_block_begun_again_elsewhere(mortal, recorded, tmp_path):
+def test_the_block_of_a_worker_that_dies_goes_on_elsewhere(mortal, recorded, tmp_path):
     mortal.top_up(2)
     fault = Fault("dies", after=3, seed=1, marker=str(tmp_path / "died"))
     notes: list[str] = []
     with session_with(mortal, recorded, tmp_path, pause_s=0.05, faults=(fault,), notes=notes) as (
         session,
-        _,
+        work_of,
     ):
         result = carried_out(session)
     assert result == recorded[0]
-    [abandoned] = of_kind(session, AbandonedEntry)
-    assert (abandoned.seed, "is gone" in abandoned.reason) == (1, True)
+    assert not of_kind(session, AbandonedEntry)
     begun = [entry.seed for entry in of_kind(session, RepeatEntry)]
-    assert sorted(begun) == [0, 1, 1, 2, 3, 4, 5]
-    assert any("doubling with seed 1 is begun again: worker" in note for note in notes)
+    assert sorted(begun) == list(range(REPEATS))
+    assert [block.seed for block in work_of.seen if block.past is not None] == [1]
+    assert any("doubling with seed 1 is handed out again: worker" in note for note in notes)
 
 
 def test_a_worker_that_dies_once_its_block_is_over_loses_nothing(mortal, recorded, tmp_path):
@@ -106,11 +106,19 @@ def test_a_worker_that_dies_once_its_block_is_over_loses_nothing(mortal, recorde
 def test_a_block_that_kills_every_worker_is_given_up(mortal, recorded, tmp_path):
     mortal.top_up(6)  # some may die uncounted, of a submission that was given up meanwhile
     with (
-        session_with(mortal, recorded, tmp_path, faults=(Fault("dies", after=1),)) as (session, _),
+        session_with(mortal, recorded, tmp_path, faults=(Fault("dies", after=0),)) as (session, _),
         pytest.raises(EngineError, match="doubling with seed 0 was lost 4 times"),
     ):
         wait_until(lambda: workers_of(session) == 6)
         carried_out(session, plan(1))
+
+
+def test_a_block_that_is_lost_after_each_line_comes_to_its_end(three_workers, recorded, tmp_path):
+    fault = Fault("broken", after=1)
+    with session_with(three_workers, recorded, tmp_path, faults=(fault,)) as (session, work_of):
+        result = carried_out(session, plan(1))
+    assert result.runs == recorded[0].runs[:2]
+    assert len(work_of.seen) == len(recorded[1][0])
 
 
 @pytest.mark.slow
@@ -128,7 +136,7 @@ def test_a_silent_worker_is_given_up(impatient, recorded, tmp_path):
     victim = next(iter(impatient.workers))
     with session_with(impatient, recorded, tmp_path, pause_s=0.15, begun=str(tmp_path / "at")) as (
         session,
-        _,
+        work_of,
     ):
         wait_until(lambda: workers_of(session) == 2)
         stopped = threading.Thread(
@@ -142,7 +150,8 @@ def test_a_silent_worker_is_given_up(impatient, recorded, tmp_path):
         stopped.join()
     impatient.send(victim, signal.SIGKILL)
     assert len(result.runs) == 4
-    assert len(of_kind(session, AbandonedEntry)) == 1
+    assert sorted(entry.seed for entry in of_kind(session, RepeatEntry)) == [0, 1]
+    assert len(work_of.seen) > 2
 
 
 def test_without_its_scheduler_a_session_ends_and_its_journal_stays(tmp_path, recorded):
@@ -297,7 +306,10 @@ def test_a_worker_without_the_resource_is_none_and_one_that_joins_is_used(tmp_pa
 )
 def test_how_a_block_fails_is_told(three_workers, recorded, tmp_path, kind, error, message):
     with (
-        session_with(three_workers, recorded, tmp_path, faults=(Fault(kind),)) as (session, _),
+        session_with(three_workers, recorded, tmp_path, faults=(Fault(kind, after=0),)) as (
+            session,
+            _,
+        ),
         pytest.raises(error, match=message),
     ):
         carried_out(session, plan(1))
