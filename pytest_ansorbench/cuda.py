@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from pytest_ansorbench.causes import last_line
+
 if TYPE_CHECKING:
     from tvm.target import Target
 
@@ -125,7 +127,7 @@ def check_compiler(target: Target) -> None:
                 tvm_callback_cuda_compile(_NOTHING)
             return
         except Exception as error:  # of Python, TVM, cuda-bindings and the compiler
-            said = complaint(str(error)) or str(error).strip().splitlines()[-1]
+            said = complaint(str(error)) or last_line(error)
             reasons.append(f"{mode}: {said}")
     if given is None:
         del os.environ[_MODE]
@@ -209,7 +211,7 @@ def _no_device(first: Any) -> str:
     try:
         return f"it has {first.max_threads_per_block} threads a block"
     except Exception as error:  # CUDAError, which TVM registers when it is raised
-        return str(error).strip().splitlines()[-1].strip().rstrip(".")
+        return last_line(error).rstrip(".")
 
 
 def arch_of(target: Target) -> str:

@@ -12,6 +12,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from pytest_ansorbench.causes import last_line
 from pytest_ansorbench.cores import usable_cores
 from pytest_ansorbench.cuda import CudaError, check_compiler, check_device, device_limits
 from pytest_ansorbench.tvm_versions import NEWEST, VersionError, check_pair
@@ -89,7 +90,7 @@ def resolve_target(text: str | None) -> Target:
     except CudaError as error:
         raise ToolchainError(str(error)) from None
     except Exception as error:  # TVM raises many kinds, its own among them
-        reason = str(error).strip().splitlines()[-1].strip().rstrip(".")
+        reason = last_line(error).rstrip(".")
         raise MisfitError("target", text, f"{_EXPECTED} ({reason})") from None
     if attributes["kind"] == "cuda":
         host = attributes.get("host")

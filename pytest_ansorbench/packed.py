@@ -14,6 +14,7 @@ import zlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from pytest_ansorbench.causes import first_line
 from pytest_ansorbench.measure.intrinsics import register_named
 
 if TYPE_CHECKING:
@@ -139,9 +140,3 @@ def parsed(text: str) -> list[Any]:
     if not isinstance(values, list):
         raise PackedError("expected a packed list")
     return values
-
-
-def first_line(error: Exception) -> str:
-    """The line of an error of TVM's that says what is wrong."""
-    lines = [line for line in str(error).splitlines() if line.strip()]
-    return lines[0] if lines else type(error).__name__

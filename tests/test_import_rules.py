@@ -20,7 +20,8 @@ WALL_CLOCKS = {"time.time", "time.time_ns", "datetime.now", "datetime.utcnow", "
 
 #: Each layer imports from the ones before it, and from itself.
 LAYERS = [
-    {"arrays", "records", "workloads", "budget", "cores", "cuda", "environment", "tvm_versions"},
+    {"arrays", "records", "workloads", "budget", "causes", "cores", "cuda", "environment"}
+    | {"tvm_versions"},
     {"codec", "packed", "stats", "measure", "travel"},
     {"strategies", "storage", "yardsticks"},
     {"search"},

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from pytest_ansorbench.causes import first_line
 from pytest_ansorbench.packed import (
     PackedError,
     compact,
     deflated,
-    first_line,
     is_packed_schedule,
     packed_schedule,
     parsed,

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from pytest_ansorbench.causes import last_line
 from pytest_ansorbench.codec import parse_json
 from pytest_ansorbench.storage.files import written_whole
 
@@ -55,7 +56,7 @@ class ModelKind:
             booster.load_model(bytearray(self._described(path)))
         except (xgboost.core.XGBoostError, OSError, ValueError) as error:
             raise BadModel(
-                f"bad {self.name} {path}: {_last_line(error)}; expected a file that "
+                f"bad {self.name} {path}: {last_line(error)}; expected a file that "
                 f"{self.command} wrote"
             ) from None
         header = _header(booster.attr(_ATTRIBUTE))
@@ -119,8 +120,3 @@ def _header(text: str | None) -> dict[str, Any]:
     except ValueError:
         return {}
     return header if isinstance(header, dict) else {}
-
-
-def _last_line(error: Exception) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[-1] if lines else type(error).__name__

@@ -11,7 +11,8 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from pytest_ansorbench.measure.local.channel import Channel, last_line
+from pytest_ansorbench.causes import last_line
+from pytest_ansorbench.measure.local.channel import Channel
 from pytest_ansorbench.packed import pack_program, pack_trace
 
 
@@ -24,7 +25,7 @@ def main(arguments: Sequence[str]) -> None:
     try:
         message = _content(folder)
     except Exception as error:  # TVM raises many types
-        message = {"error": last_line(error) or type(error).__name__}
+        message = {"error": last_line(error)}
     channel.send(message)
 
 

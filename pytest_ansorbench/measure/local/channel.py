@@ -10,6 +10,8 @@ import struct
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+from pytest_ansorbench.causes import last_line
+
 _HEADER: Final = struct.Struct("!QQ")
 _MOST_DESCRIPTORS: Final = 4
 
@@ -77,13 +79,6 @@ class Channel:
                 raise ChannelClosed("the other side is gone")
             received += part
         return bytes(received)
-
-
-def last_line(error: Exception) -> str:
-    """The line of an error message that says what happened, 300 characters at most."""
-    lines = [line for line in str(error).splitlines() if line.strip()]
-    # TVM puts its stack trace first and the message last.
-    return lines[-1].strip()[:300] if lines else ""
 
 
 def words_of(error: Exception) -> str:

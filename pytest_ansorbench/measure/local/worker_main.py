@@ -17,8 +17,9 @@ from types import FrameType, MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from pytest_ansorbench.arrays import pack_arrays
+from pytest_ansorbench.causes import last_line
 from pytest_ansorbench.cuda import complaint
-from pytest_ansorbench.measure.local.channel import Channel, answer, last_line, told
+from pytest_ansorbench.measure.local.channel import Channel, answer, told
 from pytest_ansorbench.measure.local.compiled import (
     Compiled,
     CompiledKernel,
