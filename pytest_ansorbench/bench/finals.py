@@ -14,7 +14,7 @@ from pytest_ansorbench.measure.outcomes import AfterSet, MeasuredInTurn
 from pytest_ansorbench.measure.program import Buildable, Program
 from pytest_ansorbench.measure.side_by_side import SideBySide, Span
 from pytest_ansorbench.records import Peer, Remeasurement
-from pytest_ansorbench.search.task_search import Best
+from pytest_ansorbench.search.task_search import Best, Lead
 from pytest_ansorbench.storage.entries import LeadsEntry, SetEntry
 from pytest_ansorbench.workloads.networks.apply import with_schedules
 
@@ -151,7 +151,7 @@ def _allowed_s(searches: Sequence[FinishedSearch]) -> float:
     return SHARE_OF_SEARCH * sum(search.search_s for search in searches)
 
 
-def _some(search: FinishedSearch, index: int, most: int) -> Sequence[Best | SavedBest]:
+def _some(search: FinishedSearch, index: int, most: int) -> Sequence[Lead | Best | SavedBest]:
     """Leads of a task: all of them, or as many as may be measured, evenly spaced."""
     task = search.tasks[index]
     leads = task.leads

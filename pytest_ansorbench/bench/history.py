@@ -94,6 +94,8 @@ class RepeatHistory:
         _expect(follows, f"expected round {len(rounds) + 1}, got {entry.round.index}")
         of_round = all(trial.round == entry.round.index for trial in entry.trials)
         _expect(of_round, f"expected trials of round {entry.round.index} alone")
+        if rounds:
+            rounds[-1] = rounds[-1].behind()
         rounds.append(entry)
 
     def _measure_again(self, case: CaseEntry, entry: SetEntry | LeadsEntry) -> None:

@@ -29,6 +29,11 @@ def pack(candidates: Sequence[Candidate]) -> str:
     return deflated(compact([_packed(candidate) for candidate in candidates]))
 
 
+def pack_alone(candidate: Candidate) -> str:
+    """One candidate, without its payload."""
+    return deflated(compact([_without_payload(_packed(candidate))]))
+
+
 def unpack(text: str, mod: IRModule) -> list[Candidate]:
     """Candidates of text by `pack`; that of earlier versions has no payloads."""
     return [_unpacked(packed, mod) for packed in parsed(text)]

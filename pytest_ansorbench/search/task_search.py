@@ -12,6 +12,7 @@ import numpy as np
 from pytest_ansorbench.measure.outcomes import Measured
 from pytest_ansorbench.measure.program import Program
 from pytest_ansorbench.records import Trial
+from pytest_ansorbench.search.candidates import pack_alone, unpack
 from pytest_ansorbench.search.sketches import SketchIndex
 from pytest_ansorbench.strategies.candidate import Candidate
 from pytest_ansorbench.strategies.checked import (
@@ -51,6 +52,25 @@ class Best:
         return Program.kernel(self.mod, self.args_info, surroundings)
 
 
+@dataclass(frozen=True, eq=False)
+class Lead:
+    """A trial that was the best so far, as text: its program takes a hundred times the memory."""
+
+    index: int  # its place in the run
+    latency_s: float
+    schedule: str  # packed
+    unscheduled: IRModule  # its task's
+
+    @classmethod
+    def of(cls, best: Best, candidate: Candidate, task: Task) -> Lead:
+        return cls(best.index, best.latency_s, pack_alone(candidate), task.mod)
+
+    def program(self, surroundings: Surroundings | None = None) -> Program:
+        """Made anew, in milliseconds."""
+        [made] = unpack(self.schedule, self.unscheduled)
+        return Program.kernel(made.mod, made.args_info, surroundings)
+
+
 @dataclass(frozen=True)
 class Shared:
     """What the tasks of one run share, as in MetaSchedule's own tuning of a network."""
@@ -87,7 +107,7 @@ class TaskSearch:
         # last check compares.
         self.fastest: list[Best] = []
         # Every trial that was the best so far, in order; last the one that was crowned.
-        self.leads: list[Best] = []
+        self.leads: list[Lead | Best] = []
         # Best latency after each round; infinity while no trial was valid.
         self.best_s: list[float] = []
         self.trials_done = 0
@@ -150,7 +170,7 @@ class TaskSearch:
         valid = Best(trial.index, latency_s, candidate.mod, candidate.args_info)
         if self.best is None or latency_s < self.best.latency_s:
             self.best = valid
-            self.leads.append(valid)
+            self.leads.append(Lead.of(valid, candidate, self.task))
         self._rank(valid)
 
     def crown(self, index: int) -> None:

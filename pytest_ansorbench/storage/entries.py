@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -110,6 +110,10 @@ class RoundEntry:
     def __post_init__(self) -> None:
         for index, trial in enumerate(self.trials):
             check_times(trial, f"trials[{index}]")
+
+    def behind(self) -> RoundEntry:
+        """It without what only a run takes that goes on from it: half of a short round."""
+        return replace(self, state=replace(self.state, numpy_state=""))
 
 
 @dataclass(frozen=True, slots=True)

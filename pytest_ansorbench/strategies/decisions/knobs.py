@@ -23,6 +23,8 @@ SAMPLES_LOCATION: Final = "SampleComputeLocation"
 ROOT: Final = -1
 # The location of a block that is computed where it is read.
 INLINED: Final = -2
+# Choices whose neighbours a knob remembers.
+_REMEMBERED: Final = 256
 # Sizes of a loop's tiles, outermost first; their product is its extent.
 Tiles = tuple[int, ...]
 
@@ -99,6 +101,8 @@ class TileKnob(Knob):
     def near(self, choice: int) -> Sequence[int]:
         """Tilings that differ by one prime factor, which moved from one tile to another."""
         if choice not in self._near:
+            if len(self._near) >= _REMEMBERED:
+                self._near.clear()
             tilings = moves(self._choices[choice])
             self._near[choice] = tuple(
                 self._index[tiles] for tiles in tilings if tiles in self._index
