@@ -29,7 +29,7 @@ from tabulate import tabulate
 from pytest_ansorbench import workloads
 from pytest_ansorbench.environment import resolve_target
 from pytest_ansorbench.measure.intrinsics import register_intrinsics
-from pytest_ansorbench.measure.local.compiled import compile_program
+from pytest_ansorbench.measure.local.lowering import compile_program
 from pytest_ansorbench.records import Result
 from pytest_ansorbench.storage import read_result
 from pytest_ansorbench.winners import winners_of

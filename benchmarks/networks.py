@@ -50,7 +50,7 @@ def measured(case_id: str) -> dict[str, Any]:
     """All stages of one network in this process."""
     from pytest_ansorbench.environment import resolve_target
     from pytest_ansorbench.measure.intrinsics import register_intrinsics
-    from pytest_ansorbench.measure.local.compiled import compile_program
+    from pytest_ansorbench.measure.local.lowering import compile_program
     from pytest_ansorbench.search import describe_tasks
     from pytest_ansorbench.workloads.networks.extract import extract_tasks
     from pytest_ansorbench.workloads.networks.to_relax import fuse, to_relax

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_ansorbench.measure.local.compiled import compile_program
+from pytest_ansorbench.measure.local.lowering import compile_program
 
 
 def infer(program, arguments):

@@ -15,7 +15,7 @@ import numpy as np
 from pytest_ansorbench.cores import threads_of
 from pytest_ansorbench.environment import ToolchainError
 from pytest_ansorbench.measure.intrinsics import register_intrinsics
-from pytest_ansorbench.measure.local.compiled import lowered, network_executable
+from pytest_ansorbench.measure.local.lowering import lowered, network_executable
 from pytest_ansorbench.storage.files import written_whole
 from pytest_ansorbench.workloads.case import Case, DrawnNetwork, NetworkCase
 from pytest_ansorbench.workloads.networks.apply import with_schedules

@@ -3,7 +3,11 @@
 Importing this package does not import TVM; asking a case for its `tasks()` does.
 """
 
-from pytest_ansorbench.workloads.benchdnn import BadProblem, from_benchdnn, from_benchdnn_batch
+from pytest_ansorbench.workloads.benchdnn.problems import (
+    BadProblem,
+    from_benchdnn,
+    from_benchdnn_batch,
+)
 from pytest_ansorbench.workloads.case import Case, Check, NetworkCase, Task
 from pytest_ansorbench.workloads.catalogue import CASES, NETWORKS, OPERATORS, UnknownCase, get
 from pytest_ansorbench.workloads.inputs import BadInputs

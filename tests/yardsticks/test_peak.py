@@ -8,7 +8,7 @@ import platform
 import numpy as np
 import pytest
 
-from pytest_ansorbench.measure.local.compiled import lowered
+from pytest_ansorbench.measure.local.lowering import lowered
 from pytest_ansorbench.measure.side_by_side import SideBySide, Span
 from pytest_ansorbench.workloads import Check
 from pytest_ansorbench.yardsticks import measure_peak

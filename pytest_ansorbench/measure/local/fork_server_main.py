@@ -26,14 +26,10 @@ from pytest_ansorbench.cuda import load_runtime
 from pytest_ansorbench.measure.arguments import aligned, load_check
 from pytest_ansorbench.measure.local import caches
 from pytest_ansorbench.measure.local.channel import Channel, ChannelClosed, told
-from pytest_ansorbench.measure.local.compiled import (
-    KERNEL_ENTRY,
-    compile_module,
-    evaluate,
-    first_run,
-)
+from pytest_ansorbench.measure.local.compiled import evaluate, first_run
 from pytest_ansorbench.measure.local.fork_server import PROTOCOL, Role
 from pytest_ansorbench.measure.local.interpreter import anonymous_file, end_with_parent, last_words
+from pytest_ansorbench.measure.local.lowering import KERNEL_ENTRY, compile_module
 from pytest_ansorbench.measure.local.machine import describe_machine
 from pytest_ansorbench.measure.local.places import tensors_on
 from pytest_ansorbench.measure.local.worker_main import WorkerMain

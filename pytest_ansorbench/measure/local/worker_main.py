@@ -20,14 +20,8 @@ from pytest_ansorbench.arrays import pack_arrays
 from pytest_ansorbench.causes import last_line
 from pytest_ansorbench.cuda import complaint
 from pytest_ansorbench.measure.local.channel import Channel, answer, told
-from pytest_ansorbench.measure.local.compiled import (
-    Compiled,
-    CompiledKernel,
-    CompiledNetwork,
-    lowered,
-    network_executable,
-    object_files,
-)
+from pytest_ansorbench.measure.local.compiled import Compiled, CompiledKernel, CompiledNetwork
+from pytest_ansorbench.measure.local.lowering import lowered, network_executable, object_files
 from pytest_ansorbench.measure.local.places import Device, device_of
 from pytest_ansorbench.measure.verification import computed, fault
 from pytest_ansorbench.workloads.case import Surroundings

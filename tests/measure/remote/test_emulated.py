@@ -21,7 +21,7 @@ import pytest
 from pytest_ansorbench.environment import resolve_target
 from pytest_ansorbench.measure.arguments import Arguments, mismatch
 from pytest_ansorbench.measure.intrinsics import register_intrinsics
-from pytest_ansorbench.measure.local.compiled import lowered, object_files
+from pytest_ansorbench.measure.local.lowering import lowered, object_files
 from pytest_ansorbench.measure.policy import FixedMeasurement
 from pytest_ansorbench.measure.program import Program
 from pytest_ansorbench.measure.remote.engine import RemoteEngine

@@ -1,0 +1,89 @@
+"""Programs compiled, to machine code in memory or to object files."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from tvm import IRModule
+    from tvm.runtime import Executable, Module
+    from tvm.runtime.vm import VirtualMachine
+    from tvm.target import Target
+
+KERNEL_ENTRY: Final = "main"
+"""The function of a kernel's module."""
+
+
+def compile_module(mod: IRModule, target: Target) -> Module:
+    """Compile a module in memory, all the way to machine code."""
+    kernel = lowered(mod, target)
+    # Machine code is made when a function is first looked up.
+    kernel[KERNEL_ENTRY]
+    return kernel
+
+
+def object_files(compiled: Module | Executable) -> list[NDArray[np.uint8]]:
+    """The bytes of the object files that a linker makes a shared library of, for any target."""
+    files: list[NDArray[np.uint8]] = []
+
+    def take(library: str, paths: Sequence[str], **options: Any) -> None:
+        files.extend(np.fromfile(path, np.uint8) for path in paths)
+
+    with tempfile.TemporaryDirectory(prefix="ansor-bench-") as folder:
+        compiled.export_library("library.so", fcompile=take, workspace_dir=folder)
+    return files
+
+
+def lowered(mod: IRModule, target: Target) -> Module:
+    """What MetaSchedule's `default_build` does, less the import of all tensor intrinsics."""
+    from tvm.driver import build
+    from tvm.s_tir.transform import RemoveWeightLayoutRewriteBlock
+
+    mod = RemoveWeightLayoutRewriteBlock(skip_tensor_rewrite=True)(mod)
+    if target.kind.name != "cuda":
+        return build(mod, target=target)
+    from tvm.s_tir import dlight
+
+    with target:  # which is where TVM's call of the compiler finds the architecture
+        if not _has_threads(mod):
+            # TVM's pass `DefaultGPUSchedule` takes one block only.
+            mod = dlight.ApplyDefaultSchedule(dlight.gpu.Fallback())(mod)
+        return build(mod, target=target)
+
+
+def _has_threads(mod: IRModule) -> bool:
+    """Whether a GPU's threads run it; an untuned program has none."""
+    return any(_binds(function.body) for function in mod.functions.values())
+
+
+def _binds(statement: Any) -> bool:
+    """Whether there is a loop in a statement whose steps are threads. TVM has no visitor here."""
+    if getattr(statement, "thread_binding", None) is not None:
+        return True
+    names = ("body", "block", "then_case", "else_case")
+    parts = [*(getattr(statement, name, None) for name in names), *getattr(statement, "seq", ())]
+    return any(_binds(part) for part in parts if part is not None)
+
+
+def compile_program(program: IRModule, target: Target) -> VirtualMachine:
+    """Compile a network in memory, as `compile_relax` does once tuned functions are in place."""
+    import tvm
+    from tvm import relax
+
+    return relax.VirtualMachine(network_executable(program, target), tvm.cpu())
+
+
+def network_executable(program: IRModule, target: Target) -> Executable:
+    """Compile a network to what a virtual machine is made of, or a library written."""
+    import tvm
+    from tvm import relax
+    from tvm.relax.backend.cpu_generic.pipeline import dataflow_lower_passes, finalize_passes
+
+    passes = [*dataflow_lower_passes(target), *finalize_passes(target)]
+    with target, tvm.transform.PassContext(opt_level=3):
+        return relax.build(program, target=target, relax_pipeline=tvm.transform.Sequential(passes))
