@@ -10,7 +10,7 @@ import numpy as np
 
 from pytest_ansorbench.workloads.networks.graph import draw_weights
 from pytest_ansorbench.workloads.networks.imported import from_exported_program
-from pytest_ansorbench.workloads.networks.readers import ExportedFile
+from pytest_ansorbench.workloads.networks.sources import ExportedFile
 from pytest_ansorbench.workloads.networks.to_torch import to_torch
 from pytest_ansorbench.workloads.operator import Operator
 from pytest_ansorbench.yardsticks.kernel import LibraryKernel, NoKernel

@@ -15,13 +15,6 @@ from pytest_ansorbench.workloads.case import Task
 from pytest_ansorbench.workloads.inputs import GivenInputs, Input, Ways, draws
 from pytest_ansorbench.workloads.networks.failures import ImportFailed, told
 from pytest_ansorbench.workloads.networks.main_inputs import main_inputs
-from pytest_ansorbench.workloads.networks.readers import (
-    ExportedFile,
-    OnnxFile,
-    RelaxFunction,
-    TfliteFile,
-    TorchModule,
-)
 from pytest_ansorbench.workloads.networks.relax_checks import (
     operators,
     require_known_shapes,
@@ -33,6 +26,13 @@ from pytest_ansorbench.workloads.networks.relax_names import (
     with_parameters,
 )
 from pytest_ansorbench.workloads.networks.shapes import Shapes
+from pytest_ansorbench.workloads.networks.sources import (
+    ExportedFile,
+    OnnxFile,
+    RelaxFunction,
+    TfliteFile,
+    TorchModule,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
