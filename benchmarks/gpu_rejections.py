@@ -15,7 +15,7 @@ import numpy as np
 from tabulate import tabulate
 
 from pytest_ansorbench.environment import resolve_target
-from pytest_ansorbench.landscapes.recording import design_of
+from pytest_ansorbench.landscapes.programs import design_of
 from pytest_ansorbench.measure.intrinsics import register_intrinsics
 from pytest_ansorbench.workloads import Operator
 from pytest_ansorbench.workloads.catalogue import OPERATORS

@@ -37,5 +37,8 @@ class Recomputing:
         return PostOrderApply(sch_rules=[*rules[:behind], Recompute(), *rules[behind:]])
 
 
+RECOMPUTING = Strategy("recomputing", proposer=StockEvolution(), space=Recomputing())
+
+
 def pytest_ansorbench_strategies(config):
-    return [Strategy("recomputing", proposer=StockEvolution(), space=Recomputing())]
+    return [RECOMPUTING]

@@ -34,6 +34,24 @@ def target():
     return found
 
 
+@pytest.fixture(scope="session")
+def landscape_file(target, tmp_path_factory):
+    """A landscape of a tiny matmul, recorded on an engine whose latencies are made up."""
+    from tests.fast_engine import FastEngine
+    from tests.landscapes.recorded import MACHINE, recorded
+
+    with FastEngine(target, compiles=False) as engine:
+        engine.machine = {**engine.machine, **MACHINE}
+        return recorded(engine, tmp_path_factory.mktemp("landscapes"))
+
+
+@pytest.fixture(scope="session")
+def landscape(landscape_file):
+    from pytest_ansorbench.landscapes.files import read_landscape
+
+    return read_landscape(landscape_file)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _forked_servers():
     """Fork servers and hosts are forked off one process that has imported TVM."""

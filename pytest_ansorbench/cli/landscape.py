@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_ansorbench.cli.exits import BROKEN, HOLDS, UNDECIDED, Refusal, parsed
-from pytest_ansorbench.cli.offers import installed_strategies
+from pytest_ansorbench.cli.offers import strategies_given
 from pytest_ansorbench.cli.stored import add_storage
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def add_commands(commands: argparse._SubParsersAction[Any]) -> None:
         "check",
         help="say what is wrong with landscapes",
         description="Says what is wrong with landscape files: what is missing, was changed, or "
-        "cannot be.",
+        "cannot be. Of files without a fault it shows what there is to find in them.",
         epilog="exit codes: 0 nothing, 1 something",
     )
     check.add_argument("files", nargs="+", type=Path, metavar="FILE")
@@ -56,7 +56,8 @@ def add_commands(commands: argparse._SubParsersAction[Any]) -> None:
         "--strategy",
         required=True,
         metavar="NAME,NAME",
-        help="searches of decisions, the reference first, e.g. grid,autotvm,draft",
+        help="searches of decisions, the reference first, e.g. grid,autotvm,draft; one of yours as "
+        "module:NAME, e.g. my_search:BOLD",
     )
     replay.add_argument("--trials", type=int, default=128, help="of a run (default: %(default)s)")
     replay.add_argument(
@@ -109,7 +110,8 @@ def _add_record(actions: argparse._SubParsersAction[Any]) -> None:
 
 def _record(given: argparse.Namespace) -> int:
     from pytest_ansorbench.cli.models import case_given
-    from pytest_ansorbench.landscapes.recording import Effort, UnrecordableError, record
+    from pytest_ansorbench.landscapes.programs import UnrecordableError
+    from pytest_ansorbench.landscapes.recording import Effort, record
     from pytest_ansorbench.sessions import REFUSALS, engine_of, why
     from pytest_ansorbench.storage import StorageError
     from pytest_ansorbench.tuning import settings_of
@@ -157,8 +159,13 @@ def _tell_advance(now: Advance) -> None:
 
 
 def _check(given: argparse.Namespace) -> int:
+    from tabulate import tabulate
+
+    from pytest_ansorbench.landscapes.card import Card
     from pytest_ansorbench.landscapes.checking import faults
+    from pytest_ansorbench.landscapes.files import read_landscape
     from pytest_ansorbench.report.render.text import printable
+    from pytest_ansorbench.report.wording import percent_text, throughput_text
 
     found = []
     try:
@@ -168,9 +175,30 @@ def _check(given: argparse.Namespace) -> int:
         raise Refusal(f"bad --programs: it takes TVM ({error})") from None
     for one in found:
         print(printable(one))
-    if not found:
-        print(f"{len(given.files)} checked, nothing is wrong")
-    return BROKEN if found else HOLDS
+    if found:
+        return BROKEN
+    cards = [Card.of(read_landscape(path)) for path in given.files]
+    rows = [
+        [
+            printable(one.case),
+            one.points,
+            one.programs,
+            one.failed,
+            throughput_text(one.best_gflops),
+            percent_text(one.median_share, 2),
+            one.near,
+            percent_text(one.noise, 2),
+        ]
+        for one in cards
+    ]
+    headers = [
+        *("operator", "points", "programs", "failed", "fastest, GFLOP/s"),
+        *("median", "within 5%", "noise"),
+    ]
+    print(tabulate(rows, headers, colalign=("left", *["right"] * 7)))
+    cpus = ", ".join(sorted({one.cpu for one in cards}))
+    print(f"{len(cards)} checked, of {printable(cpus)}: nothing is wrong")
+    return HOLDS
 
 
 def _replay(given: argparse.Namespace) -> int:
@@ -218,11 +246,10 @@ def _replay(given: argparse.Namespace) -> int:
 
 
 def _strategies(text: str) -> list[Strategy]:
-    registry = installed_strategies()
     names = text.split(",")
     if len(set(names)) < len(names):
         raise Refusal(f"bad --strategy {text!r}: expected each once, e.g. draft,autotvm")
-    return [registry.get(name) for name in names]
+    return strategies_given(names)
 
 
 def _check_positive(given: argparse.Namespace, name: str) -> None:

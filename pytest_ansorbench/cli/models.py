@@ -29,13 +29,18 @@ def case_given(word: str, shapes: Sequence[str]) -> Case:
     """A shipped case by its id, a model by its file, or what a function of a module returns."""
     from pytest_ansorbench.workloads.given import FixedShapes, case_of
 
-    if os.getcwd() not in sys.path:  # the user's modules are found as by `python -m`
-        sys.path.insert(0, os.getcwd())
+    import_from_here()
     extents = dict(parsed("--shape", one, _shape) for one in shapes)
     try:
         return case_of(word, shapes=extents)
     except FixedShapes as error:
         raise Refusal(f"bad --shape: {error}") from None
+
+
+def import_from_here() -> None:
+    """Have the user's modules found as by `python -m`."""
+    if os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
 
 
 def _shape(text: str) -> tuple[str, int | tuple[int, ...]]:

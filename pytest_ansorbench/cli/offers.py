@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import importlib
+import inspect
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from pytest_ansorbench.cli.exits import HOLDS, Refusal
-from pytest_ansorbench.cli.models import add_shapes, case_given
+from pytest_ansorbench.cli.models import add_shapes, case_given, import_from_here
 
 if TYPE_CHECKING:
-    from pytest_ansorbench.strategies import Registry
+    from pytest_ansorbench.strategies import Registry, Strategy
 
 
 def add_commands(commands: argparse._SubParsersAction[Any]) -> None:
@@ -33,7 +36,8 @@ def add_commands(commands: argparse._SubParsersAction[Any]) -> None:
         "--strategy",
         metavar="NAME",
         default="default",
-        help="whose design space has the sketches (default: %(default)s)",
+        help="whose design space has the sketches, by its name or as module:NAME (default: "
+        "%(default)s)",
     )
     tasks.add_argument("--target", metavar="JSON", help="an LLVM target (default: this CPU)")
     tasks.set_defaults(run=_tasks)
@@ -69,32 +73,53 @@ def _tasks(given: argparse.Namespace) -> int:
 
     try:
         case = case_given(given.case, given.shape)
-        space = installed_strategies().get(given.strategy).space
+        [strategy] = strategies_given([given.strategy])
         check_toolchain()
         target = resolve_target(given.target)
         tasks = case.tasks()
     except MisfitError as error:
         raise Refusal(f"bad --target {error.value!r}: {error.problem}") from None
     register_intrinsics(target)
-    print(RENDERERS["terminal"].render(tasks_report(describe_tasks(tasks, target, space))))
+    print(RENDERERS["terminal"].render(tasks_report(describe_tasks(tasks, target, strategy.space))))
     return HOLDS
 
 
 def _strategies(given: argparse.Namespace) -> int:
     from tabulate import tabulate
 
-    rows = [[strategy.name, strategy.description] for strategy in installed_strategies()]
+    from pytest_ansorbench.strategies import Registry
+
+    rows = [[strategy.name, strategy.description] for strategy in Registry.installed()]
     print(tabulate(rows, headers=["strategy", "what it is"]))
     return HOLDS
 
 
-def installed_strategies() -> Registry:
-    """The shipped and installed strategies."""
+def strategies_given(words: Iterable[str]) -> list[Strategy]:
+    """Strategies by their names, or as `module:NAME` of one, or of a function that returns one.
+
+    Raises:
+        StrategyError: There is none of that name.
+        Refusal: A module cannot be imported, or has something else.
+    """
     from pytest_ansorbench.strategies import Registry
 
-    registry = Registry()
-    registry.add_entry_points()
-    return registry
+    registry = Registry.installed()
+    return [_own(word, registry) if ":" in word else registry.get(word) for word in words]
+
+
+def _own(word: str, registry: Registry) -> Strategy:
+    module, _, name = word.rpartition(":")
+    import_from_here()
+    try:
+        found = getattr(importlib.import_module(module), name)
+        strategy: Strategy = found() if inspect.isroutine(found) else found
+        registry.add(strategy)
+    except Exception as error:  # whatever a module raises
+        raise Refusal(
+            f"bad --strategy {word!r}: {type(error).__name__}: {error}; expected a name that "
+            "`ansor-bench strategies` lists, or module:NAME, e.g. my_search:BOLD"
+        ) from error
+    return strategy
 
 
 def _devices(given: argparse.Namespace) -> int:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pytest_ansorbench.cli.exits import BROKEN, HOLDS, UNDECIDED, Refusal, parsed
 from pytest_ansorbench.cli.formats import terminal
 from pytest_ansorbench.cli.models import add_shapes, case_given
+from pytest_ansorbench.cli.offers import strategies_given
 from pytest_ansorbench.options.declarations import (
     OPTIONS,
     TUNING_STRATEGY,
@@ -81,7 +82,7 @@ def add_command(commands: argparse._SubParsersAction[Any]) -> None:
         "--strategy",
         default=TUNING_STRATEGY,
         metavar="NAME",
-        help="strategy that searches (default: %(default)s)",
+        help="strategy that searches, by its name or as module:NAME (default: %(default)s)",
     )
     tune.add_argument(
         "--against",
@@ -109,15 +110,20 @@ def _tune(given: argparse.Namespace) -> int:
     from pytest_ansorbench.workloads import OpenShape
 
     gc.enable()  # a search is long, and makes garbage
-    settings = _settings(given)
+    if "," in given.strategy:
+        raise Refusal(f"bad --strategy {given.strategy!r}: expected one, e.g. {TUNING_STRATEGY}")
+    [strategy] = strategies_given([given.strategy])
+    settings = _settings(given, strategy.name)
     cases = [case_given(word, given.shape) for word in given.cases]
     folder: Path = given.output
     if folder.exists() and not folder.is_dir():
         raise Refusal(f"bad -o {str(folder)!r}: expected a folder, e.g. tuned")
     try:
         command = shlex.join(_words(given))
-        tuning = Tuning(cases, settings, folder, root=Path.cwd(), tell=_tell, command=command)
-    except ValueError as error:  # of a strategy or a case
+        tuning = Tuning(
+            cases, strategy, settings, folder, root=Path.cwd(), tell=_tell, command=command
+        )
+    except ValueError as error:  # of two cases with one id
         raise Refusal(str(error)) from None
     with closing(tuning):
         try:
@@ -156,15 +162,13 @@ def _all_work(result: Result) -> bool:
     return all(run.final is not None and run.final.status == "ok" for run in runs)
 
 
-def _settings(given: argparse.Namespace) -> Settings:
+def _settings(given: argparse.Namespace, strategy: str) -> Settings:
     from pytest_ansorbench.budget import Trials
     from pytest_ansorbench.options import values
     from pytest_ansorbench.options.refusals import in_options
     from pytest_ansorbench.tuning import settings_of
 
-    if "," in given.strategy:
-        raise Refusal(f"bad --strategy {given.strategy!r}: expected one, e.g. {TUNING_STRATEGY}")
-    found: dict[str, Any] = {"strategies": (given.strategy,)}
+    found: dict[str, Any] = {"strategies": (strategy,)}
     if given.time_limit is not None:
         found["budget.run_time_s"] = parsed("--time-limit", given.time_limit, values.duration)
     if given.trials is not None or given.time_limit is None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from pytest_ansorbench.landscapes.files import read_landscape
 from pytest_ansorbench.landscapes.records import Landscape, PointRecord, programs_hash
-from pytest_ansorbench.packed import PackedError, unpack_program
+from pytest_ansorbench.packed import PackedError
 from pytest_ansorbench.storage import StorageError
 
 MOST_BYTES: Final = 1 << 20
@@ -100,27 +100,23 @@ def _peak_gflops(landscape: Landscape) -> float:
 
 def _of_programs(landscape: Landscape) -> Iterator[str]:
     """Points whose programs are others when they are made anew."""
-    from pytest_ansorbench.environment import ToolchainError, resolve_target
-    from pytest_ansorbench.landscapes.recording import (
+    from pytest_ansorbench.environment import ToolchainError
+    from pytest_ansorbench.landscapes.programs import (
         UnrecordableError,
-        design_of,
+        design_anew,
         program_hash,
         program_of,
     )
-    from pytest_ansorbench.measure.intrinsics import register_intrinsics
-    from pytest_ansorbench.workloads.case import Task
 
-    subject, task = landscape.subject, landscape.subject.task
+    subject = landscape.subject
     try:
-        target = resolve_target(str(subject.machine.get("target", "")))
-        register_intrinsics(target)
-        mod = unpack_program(subject.program)
-        design, sketches = design_of(Task(task.name, mod, task.flops, task.weight), target)
+        design, sketches = design_anew(landscape)
     except (ToolchainError, PackedError, UnrecordableError) as error:
         yield str(error)
         return
-    if sketches != task.sketches:
-        yield f"its sketches are {', '.join(task.sketches)}, and anew {', '.join(sketches)}"
+    if sketches != subject.task.sketches:
+        before = ", ".join(subject.task.sketches)
+        yield f"its sketches are {before}, and anew {', '.join(sketches)}"
         return
     rng = np.random.default_rng(len(landscape.results))
     count = min(_REBUILT, len(landscape.results))

@@ -46,6 +46,11 @@ class RecordedDesign(DesignSpace):
                 self._first.setdefault(record.program, point)
 
     @property
+    def different(self) -> list[Point]:
+        """A point of each program."""
+        return [*self._first.values()]
+
+    @property
     def registers(self) -> Registers | None:
         return self._registers
 

@@ -15,6 +15,12 @@ import numpy as np
 from pytest_ansorbench.codec import dump_json, from_json, parse_json, to_json
 from pytest_ansorbench.landscapes.choosing import chosen
 from pytest_ansorbench.landscapes.files import read_landscape, write_landscape
+from pytest_ansorbench.landscapes.programs import (
+    UnrecordableError,
+    design_of,
+    program_hash,
+    program_of,
+)
 from pytest_ansorbench.landscapes.records import (
     Configuration,
     Landscape,
@@ -29,10 +35,9 @@ from pytest_ansorbench.measure.program import Program
 from pytest_ansorbench.measure.untuned import task_check
 from pytest_ansorbench.packed import pack_program
 from pytest_ansorbench.records import TaskRecord
-from pytest_ansorbench.search.sketches import SketchIndex, has_choices
 from pytest_ansorbench.storage import Journal, StorageError, fingerprint, read_peak
 from pytest_ansorbench.storage.numbered import stored_name
-from pytest_ansorbench.strategies import ProgramMaker, ScheduledProgram, TargetSpace
+from pytest_ansorbench.strategies import ScheduledProgram
 from pytest_ansorbench.strategies.decisions.traced import TracedDesign
 from pytest_ansorbench.travel import recorded
 from pytest_ansorbench.workloads.case import case_version
@@ -43,13 +48,8 @@ if TYPE_CHECKING:
     from pytest_ansorbench.measure.engine import Engine
     from pytest_ansorbench.workloads.case import Case, Task
 
-_CONTEXT_SEED: Final = 1
 _MOST_ERROR: Final = 200
 """Characters of an error that are kept."""
-
-
-class UnrecordableError(ValueError):
-    """A case that has no landscape; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -173,34 +173,6 @@ def record(
         write_landscape(Landscape.of(journal.subject, results, at_once), path)
         journal.remove()
     return path
-
-
-def design_of(task: Task, target: Target) -> tuple[TracedDesign, tuple[str, ...]]:
-    """The design space of a task with fingerprints of its sketches."""
-    from tvm.s_tir.meta_schedule import TuneContext
-
-    context = TuneContext(
-        task.mod,
-        target=target,
-        space_generator=TargetSpace().start(target),
-        task_name=task.name,
-        rand_state=_CONTEXT_SEED,
-    )
-    sketches = context.generate_design_space()
-    if not has_choices(sketches):
-        raise UnrecordableError("it leaves nothing to decide")
-    design = TracedDesign.of(sketches, ProgramMaker(context))
-    return design, SketchIndex(sketches).fingerprints
-
-
-def program_hash(program: ScheduledProgram) -> str:
-    """Of its structure, the same in any process with the same TVM."""
-    return f"{program.fingerprint % (1 << 64):016x}"
-
-
-def program_of(design: TracedDesign, point: Configuration) -> ScheduledProgram | None:
-    """The program of a point of a landscape."""
-    return design.program(design.point({"sketch": point.sketch, "decisions": point.decisions}))
 
 
 def _only_task(case: Case) -> Task:

@@ -184,6 +184,17 @@ class Registry:
         for strategy in strategies:
             self.add(strategy)
 
+    @classmethod
+    def installed(cls) -> Registry:
+        """The shipped strategies, and those of installed packages.
+
+        Raises:
+            StrategyError: An entry point cannot be loaded or registered.
+        """
+        registry = cls()
+        registry.add_entry_points()
+        return registry
+
     def __iter__(self) -> Iterator[Strategy]:
         return iter(self._by_name.values())
 

@@ -15,6 +15,7 @@ from pytest_ansorbench.budget import Trials
 from pytest_ansorbench.options.declarations import TUNING_STRATEGY, TUNING_TRIALS
 from pytest_ansorbench.options.values import duration
 from pytest_ansorbench.report import TrialLog, before_tuning
+from pytest_ansorbench.strategies import Registry, Strategy
 from pytest_ansorbench.tuning.settings import settings_of
 from pytest_ansorbench.tuning.tuning import Tuning
 from pytest_ansorbench.winners import database_of
@@ -63,7 +64,7 @@ def tune(
     trials: int | str | None = None,
     *,
     time_limit: float | str | None = None,
-    strategy: str = TUNING_STRATEGY,
+    strategy: Strategy | str = TUNING_STRATEGY,
     into: str | Path | None = None,
     name: str | None = None,
     shapes: Shapes | None = None,
@@ -83,7 +84,7 @@ def tune(
         trials: Programs to measure, e.g. 512, or `16/task` for as many a task; as many as
             `time_limit` allows by default, or without one `64/task`.
         time_limit: Seconds of search, or e.g. `10m`, after which no round begins.
-        strategy: Name of a shipped or installed strategy.
+        strategy: A `Strategy`, or the name of a shipped or installed one.
         into: Folder to keep everything in, as `ansor-bench tune` does: a call with the same folder
             goes on there. Nothing is kept by default.
         name: What the model is called in errors and reports; its file's or class's name by default.
@@ -100,7 +101,9 @@ def tune(
         ToolchainError: Something is missing or does not fit.
         StorageError: The folder cannot be written or read.
     """
-    values: dict[str, Any] = {"strategies": (strategy,)}
+    if isinstance(strategy, str):
+        strategy = Registry.installed().get(strategy)
+    values: dict[str, Any] = {"strategies": (strategy.name,)}
     if time_limit is not None:
         values["budget.run_time_s"] = _parsed("time_limit", str(time_limit), duration)
     elif trials is None:
@@ -118,7 +121,7 @@ def tune(
 
     with tempfile.TemporaryDirectory(prefix="ansor-bench-") as nowhere:
         folder = Path(nowhere if into is None else into)
-        tuning = Tuning([case], settings, folder, root=Path.cwd(), tell=tell)
+        tuning = Tuning([case], strategy, settings, folder, root=Path.cwd(), tell=tell)
         with closing(tuning):
             result = tuning.search(Silent() if progress is None else TrialLog(progress))
             best = tuning.best()

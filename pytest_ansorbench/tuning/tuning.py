@@ -28,7 +28,7 @@ from pytest_ansorbench.storage import (
 from pytest_ansorbench.storage.entries import JOURNAL_VERSION, CaseEntry
 from pytest_ansorbench.storage.files import written_whole
 from pytest_ansorbench.storage.numbered import stored_name
-from pytest_ansorbench.strategies import Registry, Strategy
+from pytest_ansorbench.strategies import Strategy
 from pytest_ansorbench.tuning.compiled import Compiled
 from pytest_ansorbench.tuning.fastest import fastest_result, fastest_schedules
 from pytest_ansorbench.tuning.journals import carried, earlier, newest, outcomes, searched_s
@@ -63,6 +63,7 @@ class Tuning:
     def __init__(
         self,
         cases: Sequence[Case],
+        strategy: Strategy,
         settings: Settings,
         folder: Path,
         *,
@@ -74,7 +75,8 @@ class Tuning:
 
         Args:
             cases: What is tuned, one after the other; their ids differ.
-            settings: As `settings_of` gives them, with one strategy.
+            strategy: What searches, the one that the settings name.
+            settings: As `settings_of` gives them.
             folder: Where everything is kept, the journal too.
             root: Folder of the project, whose commit is recorded.
             tell: Is told what a user should know, a sentence each.
@@ -82,15 +84,11 @@ class Tuning:
 
         Raises:
             ValueError: Two cases have one id.
-            StrategyError: There is no such strategy.
         """
         ids = [case.id for case in cases]
         if twice := [one for one in ids if ids.count(one) > 1]:
             raise ValueError(f"bad case {twice[0]!r}: it is given twice; expected different cases")
-        registry = Registry()
-        registry.add_entry_points()
-        [name] = settings.strategies
-        self._strategy = registry.get(name)
+        self._strategy = strategy
         self._cases, self._ids = cases, ids
         self._settings, self._folder, self._root = settings, folder, root
         self._tell, self._command = tell, command

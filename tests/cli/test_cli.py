@@ -21,6 +21,7 @@ from pytest_ansorbench.records import Estimate, MachineState
 from pytest_ansorbench.stats.limits import Limits
 from pytest_ansorbench.storage import Journal, read_result, save_numbered, write_result
 from pytest_ansorbench.storage.entries import EndEntry
+from tests.pages import page
 from tests.storage.test_journal import SESSION
 from tests.synthetic import make_case_result, make_noise, make_result, make_run
 
@@ -423,6 +424,19 @@ def test_an_operator_is_one_task(capsys):
 def test_sketches_are_those_of_a_strategys_design_space(strategy, sketches, capsys):
     assert main(["tasks", "matmul-b12-m128-n64-k128", "--strategy", strategy]) == 0
     assert capsys.readouterr().out.splitlines()[2].split()[-1] == sketches
+
+
+def test_sketches_are_those_of_a_design_space_of_ones_own(tmp_path, monkeypatch, capsys):
+    """The page's schedule rule, in a network's layer that has something to recompute."""
+    (tmp_path / "schedule_rule.py").write_text(page("docs/schedule_rule.py"))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    found = {}
+    for strategy in ("default", "schedule_rule:RECOMPUTING"):
+        assert main(["tasks", "softmax-m1536-n128", "--strategy", strategy]) == 0
+        found[strategy] = int(capsys.readouterr().out.splitlines()[2].split()[-1])
+    assert found["schedule_rule:RECOMPUTING"] > found["default"]
+    sys.modules.pop("schedule_rule")
 
 
 def test_tasks_of_a_model_in_a_file_are_listed(tmp_path, capsys):

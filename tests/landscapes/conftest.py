@@ -1,12 +1,11 @@
-"""A landscape of a tiny matmul, recorded on an engine whose latencies are made up."""
+"""An engine whose latencies are made up, to record landscapes on."""
 
 from __future__ import annotations
 
 import pytest
 
-from pytest_ansorbench.landscapes.files import read_landscape
 from tests.fast_engine import FastEngine
-from tests.landscapes.recorded import MACHINE, recorded
+from tests.landscapes.recorded import MACHINE
 
 
 @pytest.fixture
@@ -15,15 +14,3 @@ def made_up_engine(target):
     with FastEngine(target, compiles=False) as started:
         started.machine = {**started.machine, **MACHINE}
         yield started
-
-
-@pytest.fixture(scope="session")
-def landscape_file(target, tmp_path_factory):
-    with FastEngine(target, compiles=False) as engine:
-        engine.machine = {**engine.machine, **MACHINE}
-        return recorded(engine, tmp_path_factory.mktemp("landscapes"))
-
-
-@pytest.fixture(scope="session")
-def landscape(landscape_file):
-    return read_landscape(landscape_file)

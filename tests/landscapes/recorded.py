@@ -8,7 +8,10 @@ from pathlib import Path
 from pytest_ansorbench.landscapes.recording import Effort, record
 from pytest_ansorbench.landscapes.records import Landscape
 from pytest_ansorbench.workloads import BatchMatmul
+from tests.pages import REPOSITORY
 
+LANDSCAPES = REPOSITORY / "docs" / "results" / "landscapes"
+"""Those that ship."""
 CASE = BatchMatmul(batch=1, m=16, n=16, k=16)
 EFFORT = Effort(points=90)
 MACHINE = {"system": "Linux", "cpu": "made up"}

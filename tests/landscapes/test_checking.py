@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from pytest_ansorbench.landscapes import checking
+from pytest_ansorbench.landscapes.card import Card
 from pytest_ansorbench.landscapes.checking import faults
 from pytest_ansorbench.landscapes.files import read_landscape, write_landscape
 from pytest_ansorbench.landscapes.records import Landscape
@@ -31,6 +32,23 @@ def test_the_same_landscape_is_the_same_bytes(landscape, landscape_file, tmp_pat
     path = tmp_path / "again.json.gz"
     write_landscape(landscape, path)
     assert path.read_bytes() == landscape_file.read_bytes()
+
+
+def test_a_card_counts_each_program_once(landscape):
+    programs = {one.program for one in landscape.results if one.program}
+    even = Card.of(timed(landscape, lambda place: 1e-3))
+    assert (even.case, even.points) == (landscape.subject.case, len(landscape.results))
+    assert even.programs == even.near == len(programs) <= even.points
+    assert (even.failed, even.median_share, even.noise) == (0, 1.0, 0.0)
+    of_one = [at for at, one in enumerate(landscape.results) if one.program == min(programs)]
+    of_other = [at for at, one in enumerate(landscape.results) if one.program == max(programs)]
+
+    def latency_s(place):
+        return None if place in of_one else 1e-3 if place in of_other else 4e-3
+
+    uneven = Card.of(timed(landscape, latency_s))
+    assert (uneven.failed, uneven.near, uneven.median_share) == (1, 1, pytest.approx(0.25))
+    assert uneven.best_gflops == pytest.approx(landscape.subject.task.flops / 1e6)
 
 
 def first(values):

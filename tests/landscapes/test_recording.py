@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from pytest_ansorbench.codec import from_json, to_json
 from pytest_ansorbench.landscapes.choosing import chosen
 from pytest_ansorbench.landscapes.files import read_landscape
-from pytest_ansorbench.landscapes.recording import Effort, UnrecordableError
+from pytest_ansorbench.landscapes.programs import UnrecordableError
+from pytest_ansorbench.landscapes.recording import Effort
 from pytest_ansorbench.landscapes.records import SketchRecord, configurations
 from pytest_ansorbench.measure.outcomes import Measured
 from pytest_ansorbench.storage import StorageError

@@ -24,7 +24,7 @@ from pytest_ansorbench.storage import read_result, result_changes
 from pytest_ansorbench.strategies import Registry, StrategyError
 from pytest_ansorbench.strategies.proposer import DecisionPolicy
 from tests.landscapes.recorded import timed
-from tests.pages import REPOSITORY
+from tests.pages import REPOSITORY, page
 from tests.strategies.point_searches import brief
 
 OF_PROGRAMS = ("autotvm-loops", "autotvm-relations", "autotvm-treegru")
@@ -235,6 +235,10 @@ def test_the_command_records_checks_replays_and_shows(
     file = f"scapes/{case}.json.gz"
     assert f"written to {file}" in capsys.readouterr().out
     assert main(["landscape", "check", file]) == 0
+    head, _, line, last = capsys.readouterr().out.splitlines()
+    assert head.split()[:4] == ["operator", "points", "programs", "failed"]
+    assert line.split()[0] == case and int(line.split()[1]) <= 40
+    assert last == "1 checked, of made up: nothing is wrong"
     replayed = ["landscape", "replay", file, "--trials", "16", "--repeats", "2", "-o", "r.json"]
     assert main([*replayed, "--strategy", "grid,droplet", "--run-time", "9m"]) == 0
     assert "seconds proposing here" in capsys.readouterr().out
@@ -257,3 +261,26 @@ def test_the_command_records_checks_replays_and_shows(
     assert main(["landscape", "check", file]) == 1
     assert "bad landscape" in capsys.readouterr().out
     assert np.isfinite(read_result(tmp_path / "r.json").cases[0].runs[0].search_s)
+
+
+def test_a_search_of_ones_own_is_named_by_its_module(landscape_file, tmp_path, monkeypatch, capsys):
+    """The page's own example."""
+    (tmp_path / "climbing.py").write_text(page("docs/climbing.py"))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    words = ["landscape", "replay", str(landscape_file), "--trials", "16", "-o", "r.json"]
+    assert main([*words, "--strategy", "grid,climbing:CLIMB"]) == 0
+    [case] = read_result(tmp_path / "r.json").cases
+    assert case.strategies == ("grid", "climb")
+    assert {len(run.trials) for run in case.runs} == {16}
+    capsys.readouterr()
+    for word, why in (
+        ("climbing:BOLD", "AttributeError: module 'climbing' has no attribute 'BOLD'; expected a"),
+        ("nowhere:BOLD", "No module named 'nowhere'; expected a name"),
+        ("climbing:Climb", "expected a pytest_ansorbench.Strategy"),
+        ("climbing:CLIMB,climbing:CLIMB", "expected each once"),
+    ):
+        assert main([*words, "--strategy", word]) == 2
+        told = capsys.readouterr().err
+        assert "bad --strategy" in told and why in told, told
+    sys.modules.pop("climbing")

@@ -77,7 +77,8 @@ def place(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setenv("TVM_NUM_THREADS", "1")
     yield Place(tmp_path)
-    sys.modules.pop("models", None)
+    for name in ("models", "climbing"):
+        sys.modules.pop(name, None)
 
 
 @pytest.fixture

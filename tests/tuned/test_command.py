@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import gzip
+import importlib
 import runpy
 import shutil
 
 import numpy as np
 import pytest
 
+import pytest_ansorbench
 from pytest_ansorbench.cli import tune as command
 from pytest_ansorbench.measure.local import toolchains
 from pytest_ansorbench.measure.program import Program
@@ -23,6 +25,7 @@ from tests.fast_engine import InProcess
 from tests.forked import printed_by
 from tests.inference import infer
 from tests.paced import PacedEngine
+from tests.pages import page
 
 fast = pytest.mark.usefixtures("fast_engine")
 PRODUCT = BatchMatmul(batch=1, m=16, n=16, k=16)
@@ -46,6 +49,19 @@ def test_an_operator_becomes_a_database_a_library_and_a_report(place, capsys):
     [task] = PRODUCT.tasks()
     assert place.database().has_workload(task.mod) and len(place.database()) == 1
     _check_that_the_script_runs_without_this_package(place)
+
+
+@fast
+def test_a_strategy_of_ones_own_searches(place, capsys):
+    """By the command and from Python; the page's own example."""
+    place.root.joinpath("climbing.py").write_text(page("docs/climbing.py"))
+    words = ("models:product", "--trials", "4", "--strategy")
+    assert place.tune(*words, "climbing:CLIMB") == 0
+    assert "; 4 trials of climb in " in capsys.readouterr().out
+    climb = importlib.import_module("climbing").CLIMB
+    assert pytest_ansorbench.tune(PRODUCT, trials=2, strategy=climb).trials == 2
+    assert place.tune(*words, "climbing:NONE") == 2
+    assert "bad --strategy 'climbing:NONE': AttributeError" in capsys.readouterr().err
 
 
 def _check_that_the_script_runs_without_this_package(place):
