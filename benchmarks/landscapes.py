@@ -30,7 +30,6 @@ CASES: Final = (
     "transposed-conv2d-n1-h4-w4-ci512-co256-k4-s2-p1",
     "softmax-m1536-n128",
 )
-"""Those of docs/results/draft-landscapes."""
 STORAGE: Final = Path(".ansor_bench")
 
 

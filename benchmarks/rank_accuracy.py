@@ -1,13 +1,12 @@
-"""Which cost model puts programs in the right order? On programs that were recorded.
+"""Which cost model puts programs in the right order? On the landscapes that ship.
 
     python benchmarks/rank_accuracy.py [--landscapes FOLDER] [--case ID,ID]
 
-Each model is trained on the first 64, 128 and 256 programs of each landscape of
-docs/results/draft-landscapes, which is what searches had measured by then, and scores those that
-follow, up to the 512th.
-The table shows, as means over the landscapes, Spearman's correlation of scores and throughput; and
-how many of the fastest tenth are in the tenth that is scored best. Failed programs have a
-throughput of 0. Nothing is timed, and equal landscapes give equal tables.
+Of each landscape 768 programs are drawn at random. Each model is trained on the first 64, 128 and
+256 of them, and scores the last 512. The table shows, as means over the landscapes, Spearman's
+correlation of scores and throughput; and how many of the fastest tenth are in the tenth that is
+scored best. Failed programs have a throughput of 0. Nothing is timed, and equal landscapes give
+equal tables.
 """
 
 from __future__ import annotations
@@ -19,11 +18,15 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from draft_surrogate import LANDSCAPES, Landscape, Stage, read
+from landscapes import INTO
 from numpy.typing import NDArray
 from scipy.stats import spearmanr
 from tabulate import tabulate
 
+from pytest_ansorbench.landscapes.files import read_landscape
+from pytest_ansorbench.landscapes.programs import design_anew, point_of
+from pytest_ansorbench.landscapes.recorded import RecordedDesign
+from pytest_ansorbench.landscapes.records import Landscape
 from pytest_ansorbench.strategies import (
     Bagged,
     BoostedTrees,
@@ -43,9 +46,10 @@ from pytest_ansorbench.strategies import (
     XGBoostModel,
 )
 from pytest_ansorbench.strategies.decisions.space import Point
+from pytest_ansorbench.strategies.decisions.traced import TracedDesign
 
 TRAINED_ON: Final = (64, 128, 256)
-MOST: Final = 512
+JUDGED_BY: Final = 512
 TOP: Final = 0.1
 
 INPUTS: Final[dict[str, ModelInputs]] = {
@@ -72,9 +76,9 @@ ROWS: Final[list[tuple[str, str, DecisionModelPolicy | CostModelPolicy]]] = [
 
 @dataclass(frozen=True, eq=False)
 class Recorded:
-    """Programs of a landscape that can be made, in the order in which they were measured."""
+    """Programs of a landscape, drawn at random, and how fast they were."""
 
-    stage: Stage
+    design: TracedDesign
     points: list[Point]
     programs: list[ScheduledProgram]
     gflops: NDArray[np.float64]
@@ -83,29 +87,35 @@ class Recorded:
     def rows(self, told: str) -> NDArray[np.float32]:
         """What a model is told of the programs, made once."""
         if told not in self.known:
-            self.known[told] = INPUTS[told].start(self.stage.design)(self.points)
+            self.known[told] = INPUTS[told].start(self.design)(self.points)
         return self.known[told]
 
     @classmethod
-    def of(cls, landscape: Landscape) -> Recorded:
-        stage, found = landscape.stage, []
-        for sketch, decisions, gflops in landscape.points[:MOST]:
-            vector = stage.spaces[sketch].vector_of(decisions)
-            program = stage.design.program((sketch, vector)) if vector is not None else None
-            if vector is not None and program is not None:
-                found.append(((sketch, vector), program, gflops))
-        points, programs, gflops = zip(*found, strict=True)
-        return cls(stage, [*points], [*programs], np.array(gflops))
+    def of(cls, landscape: Landscape, count: int) -> Recorded:
+        """So many different programs."""
+        design, _ = design_anew(landscape)
+        every = RecordedDesign(landscape)
+        order = np.random.default_rng(0).permutation(len(every.different))[:count]
+        records = [every.record(every.different[at]) for at in order]
+        points = [point_of(design, one.configuration) for one in records]
+        programs = [design.program(point) for point in points]
+        assert None not in programs, "programs of another version's sketches"
+        flops = landscape.subject.task.flops
+        gflops = [
+            flops / float(np.median(one.times.runtimes)) / 1e9 if one.times.runtimes else 0.0
+            for one in records
+        ]
+        return cls(design, points, [one for one in programs if one], np.array(gflops))
 
 
 def scored(recorded: Recorded, told: str, policy: Any, first: int) -> NDArray[np.float64]:
-    """Scores of all but the first so many programs, by a model that is trained on these."""
+    """Scores of the last programs, by a model that is trained on the first ones."""
     if told not in INPUTS:
         return answered(recorded, policy.start(), first)
     rows = recorded.rows(told)
     share = recorded.gflops[:first] / recorded.gflops[:first].max()
     model = policy.fit(rows[:first], share, np.ones(first), seed=0)
-    return np.asarray(model.predict(rows[first:]))
+    return np.asarray(model.predict(rows[-JUDGED_BY:]))
 
 
 def answered(recorded: Recorded, model: Any, first: int) -> NDArray[np.float64]:
@@ -117,9 +127,9 @@ def answered(recorded: Recorded, model: Any, first: int) -> NDArray[np.float64]:
         RunnerResult([1.0 / one], None) if one > 0.0 else RunnerResult(None, "failed")
         for one in recorded.gflops[:first].tolist()
     ]
-    context = recorded.stage.context
+    context = recorded.design.maker.context
     model.update(context, candidates[:first], results)
-    return np.asarray(model.predict(context, candidates[first:]))
+    return np.asarray(model.predict(context, candidates[-JUDGED_BY:]))
 
 
 def accuracy(scores: NDArray[np.float64], gflops: NDArray[np.float64]) -> tuple[float, float]:
@@ -132,14 +142,15 @@ def accuracy(scores: NDArray[np.float64], gflops: NDArray[np.float64]) -> tuple[
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--landscapes", type=Path, default=LANDSCAPES, metavar="FOLDER")
+    parser.add_argument("--landscapes", type=Path, default=INTO, metavar="FOLDER")
     parser.add_argument("--case", metavar="ID,ID", help="of these; of all by default")
     given = parser.parse_args()
     paths = sorted(given.landscapes.glob("*.json.gz"))
     if given.case:
         paths = [given.landscapes / f"{case}.json.gz" for case in given.case.split(",")]
     print(f"{len(paths)} landscapes")
-    print(table([figures(Recorded.of(read(path))) for path in paths]))
+    count = max(TRAINED_ON) + JUDGED_BY
+    print(table([figures(Recorded.of(read_landscape(path), count)) for path in paths]))
 
 
 def table(found: Sequence[Sequence[Sequence[tuple[float, float]]]]) -> str:
@@ -154,7 +165,7 @@ def figures(recorded: Recorded) -> list[list[tuple[float, float]]]:
     """The accuracy of each model after each number of programs."""
     return [
         [
-            accuracy(scored(recorded, told, policy, first), recorded.gflops[first:])
+            accuracy(scored(recorded, told, policy, first), recorded.gflops[-JUDGED_BY:])
             for first in TRAINED_ON
         ]
         for _, told, policy in ROWS

@@ -65,7 +65,7 @@ def test_the_readme_is_read_in_a_minute():
 
 def test_all_pages_are_read_in_an_afternoon():
     written = [name for name in pages() if name != "docs/results/README.md"]
-    assert sum(len(page(name).split()) for name in written) <= 25_450
+    assert sum(len(page(name).split()) for name in written) <= 26_250
 
 
 def test_lines_are_wrapped_at_one_width():
@@ -173,6 +173,22 @@ def test_the_recorded_tournament_is_what_its_command_prints(capsys):
     main(words[1:])
     printed = capsys.readouterr().out.split("\n\n")
     assert "\n\n".join(printed[:3]) == blocks(text)[0].strip()
+
+
+def test_the_table_of_landscapes_is_what_its_command_prints(capsys):
+    text = page("docs/landscapes.md")
+    *words, files = shlex.split(commands(text)[0])
+    assert files == "docs/results/landscapes/*.json.gz"
+    assert main([*words[1:], *map(str, sorted((RESULTS / "landscapes").glob("*.json.gz")))]) == 0
+    assert capsys.readouterr().out.strip() == blocks(text, "text")[0].strip()
+
+
+def test_findings_are_those_of_the_recorded_table():
+    rows = [line.split("|") for line in page("docs/research/findings.md").splitlines()]
+    found = [[cell.strip() for cell in row[2:5]] for row in rows if "[" in "".join(row[2:5])]
+    recorded = (RESULTS / "findings.txt").read_text(encoding="utf-8")
+    lines = [re.split(r"  +", line)[3:] for line in recorded.splitlines()]
+    assert len(found) > 9 and all(row in lines for row in found)
 
 
 def test_recorded_results_are_of_the_machine_that_the_text_names():

@@ -12,7 +12,8 @@ NAMES = ["draft+inverted", "draft+partial", "credulous+inverted"]
 
 @pytest.fixture
 def policies(import_script):
-    return import_script("draft_surrogate").policies(NAMES)
+    found = import_script("draft_ablations").pytest_ansorbench_strategies(None)
+    return {one.name: one.proposer for one in found if one.name in NAMES}
 
 
 def test_inverted_experience_ranks_the_same_programs_the_other_way_round(policies):

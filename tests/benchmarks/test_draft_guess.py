@@ -5,23 +5,29 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from pytest_ansorbench.landscapes.files import read_landscape
+from tests.landscapes.recorded import LANDSCAPES
+
 
 @pytest.fixture
 def script(import_script):
     return import_script("draft_guess")
 
 
+def shipped(family):
+    [path] = LANDSCAPES.glob(f"{family}-*.json.gz")
+    return read_landscape(path)
+
+
 def test_a_guess_finds_better_programs_than_chance(script):
-    [path] = script.LANDSCAPES.glob("matmul*.json.gz")
-    case, correlation, at_random, by_guess = script.guessed(path, 300)
+    case, correlation, at_random, by_guess = script.guessed(shipped("matmul"))
     assert case.startswith("matmul")
     assert 0.3 < correlation < 1.0
     assert at_random < by_guess <= 1.0
 
 
 def test_an_operator_without_tiles_has_none(script):
-    [path] = script.LANDSCAPES.glob("softmax*.json.gz")
-    assert script.guessed(path, 10) is None
+    assert script.guessed(shipped("softmax")) is None
 
 
 def test_ties_are_left_in_order(script):

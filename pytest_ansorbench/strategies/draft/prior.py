@@ -37,8 +37,7 @@ class Prior:
         own_share: Share of batches that go by the task's own measurements alone, once there is a
             model of these.
         credit: Trials that others are taken to have been right about before the first one, each
-            promised to be a factor of two off their mean. With 16 the opposite of what is right
-            still misleads after 64 trials (benchmarks/draft_surrogate.py).
+            promised to be a factor of two off their mean.
     """
 
     fading_trials: int = 16
