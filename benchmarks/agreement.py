@@ -81,15 +81,14 @@ def between_repeats(contest: Contest, score: Callable[[Contest], Scores]) -> flo
     return float(np.mean(found))
 
 
-def replayed(contest: Contest, folder: Path, repeats: int) -> tuple[Contest, Contest]:
+def replayed(contest: Contest, path: Path, repeats: int) -> tuple[Contest, Contest]:
     """The contest of the arms that can be replayed, and these on its case's landscape."""
     registry = Registry.installed()
     known = {one.name: one for one in registry if isinstance(one.proposer, DecisionPolicy)}
     arms = [arm for arm in contest.arms if arm in known]
     [first, *_] = contest.runs_of(arms[0])
-    landscape = read_landscape(folder / f"{contest.conditions.case}.json.gz")
     plan = Plan(first.run.budget_trials, first.run.round_trials, repeats)
-    result = replay([landscape], [known[arm] for arm in arms], plan)
+    result = replay([read_landscape(path)], [known[arm] for arm in arms], plan)
     [there] = contests_of([result], CRITERIA)
     return contest.of(arms), there
 
@@ -102,9 +101,10 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=10, help="(default: %(default)s)")
     given = parser.parse_args()
     for contest in contests_of([read_result(path) for path in given.results], CRITERIA):
-        if not (given.landscapes / f"{contest.conditions.case}.json.gz").exists():
+        path = given.landscapes / f"{contest.conditions.case}.json.gz"
+        if not path.exists():
             continue
-        here, there = replayed(contest, given.landscapes, given.repeats)
+        here, there = replayed(contest, path, given.repeats)
         print(f"\n{contest.conditions.case}\n{arms_table(here, there)}\n")
         print(agreement_table(here, there))
 

@@ -18,6 +18,7 @@ report` runs nothing, and reports on the seeds that --seed and --repeats name. N
 from __future__ import annotations
 
 import argparse
+import math
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
@@ -25,7 +26,6 @@ from pathlib import Path
 from statistics import geometric_mean
 from typing import Final
 
-import numpy as np
 from commits import merged
 from sessions import RESULTS, ROOT, bench, to_resume
 from tabulate import tabulate
@@ -140,8 +140,8 @@ def _way(result: Result) -> str:
         }
         for one in known:
             for count in (n for n in AFTER if n <= len(one.run.trials)):
-                if improvements := int(np.count_nonzero(one.trials[:-1] <= count)):
-                    share = fastest_s[one.run.seed] / float(one.latency_s[improvements - 1])
+                if math.isfinite(best_s := one.best_after(count)):
+                    share = fastest_s[one.run.seed] / best_s
                     took_s = one.run.trials[count - 1].search_s
                     ways[one.run.strategy][count].append((share, took_s))
     counts = sorted({count for after in ways.values() for count in after})

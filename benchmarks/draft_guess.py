@@ -39,8 +39,7 @@ def guessed(landscape: Landscape) -> list[object] | None:
     if guess is None:
         return None
     points = design.different
-    runtimes = [design.record(point).times.runtimes for point in points]
-    throughput = np.array([1.0 / np.median(slices) if slices else 0.0 for slices in runtimes])
+    throughput = np.array([1.0 / design.record(point).latency_s for point in points])
     throughput /= throughput.max()
     guesses = guess.predict(design.rows(points))
     rng = np.random.default_rng(0)

@@ -25,7 +25,7 @@ from typing import Any, Final
 
 import numpy as np
 from draft_ablations import pytest_ansorbench_strategies
-from landscapes import INTO
+from landscapes import INTO, add_choice, chosen
 from numpy.typing import NDArray
 from tabulate import tabulate
 
@@ -40,11 +40,11 @@ from pytest_ansorbench.report.wording import estimate_text
 from pytest_ansorbench.stats.contests import contests_of
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.duels import Duel
-from pytest_ansorbench.stats.trajectory import Trajectory
 from pytest_ansorbench.strategies import (
     AutoTVM,
     Bagged,
     Chains,
+    DecisionInputs,
     Diversity,
     Draft,
     ExpectedImprovement,
@@ -53,9 +53,7 @@ from pytest_ansorbench.strategies import (
     NestInputs,
     RankingTrees,
     Registry,
-    RelationInputs,
     Strategy,
-    TreeGRU,
     UpperConfidenceBound,
 )
 from pytest_ansorbench.strategies.decisions.design_space import DesignSpace
@@ -70,8 +68,8 @@ SAMPLES: Final = INTO.parent / "draft-samples"
 AFTER: Final = (8, 16, 32, 64, 128)
 ROUND: Final = 32
 REGRESSION: Final = RankingTrees("regression")
-SHORT: Final = Chains(count=64, steps=16)
-"""As in the strategies whose models are told of programs."""
+SHORT: Final[Chains] = Registry().get("autotvm-relations").proposer.chains
+"""Of the strategies whose models are told of programs."""
 
 ARMS: Final[dict[str, AutoTVM]] = {
     "random-points": AutoTVM(random_share=1.0),
@@ -83,14 +81,9 @@ ARMS: Final[dict[str, AutoTVM]] = {
     "autotvm-ei": AutoTVM(model=Bagged(REGRESSION, ExpectedImprovement())),
     "autotvm-ucb": AutoTVM(model=Bagged(REGRESSION, UpperConfidenceBound())),
     "autotvm-short": AutoTVM(chains=SHORT),
+    "autotvm-nests": AutoTVM(inputs=NestInputs(), chains=SHORT),
 }
 """Beside the strategies that ship."""
-TOLD: Final[dict[str, tuple[ModelInputs, AutoTVM]]] = {
-    "autotvm-loops": (NestInputs(), AutoTVM(chains=SHORT)),
-    "autotvm-treegru": (NestInputs(), AutoTVM(model=TreeGRU(), chains=SHORT)),
-    "autotvm-relations": (RelationInputs(), AutoTVM(chains=SHORT)),
-}
-"""Those whose models are told of programs, and of what of them."""
 PAIRS: Final = (
     ("ranks, not throughput", "autotvm", "autotvm-regression"),
     ("2 candidates a trial, not 1", "autotvm", "autotvm-1"),
@@ -102,9 +95,9 @@ PAIRS: Final = (
     ("a model, not a genetic search", "autotvm", "genetic"),
     ("a model, not annealing alone", "autotvm", "annealing"),
     ("a model, not chance", "autotvm", "random-points"),
-    ("TreeGRU on loops, not trees", "autotvm-treegru", "autotvm-loops"),
+    ("TreeGRU on loops, not trees", "autotvm-treegru", "autotvm-nests"),
     ("relations, not decisions", "autotvm-relations", "autotvm-short"),
-    ("loops, not decisions", "autotvm-loops", "autotvm-short"),
+    ("loops, not decisions", "autotvm-nests", "autotvm-short"),
     ("draft, not autotvm", "draft", "autotvm"),
     ("draft, not chance", "draft", "random-points"),
     ("draft with what other tasks have shown", "draft+transfer", "draft"),
@@ -174,23 +167,22 @@ def strategies(landscape: Landscape, names: Sequence[str]) -> list[Strategy]:
     assert isinstance(draft.proposer, Draft)
     others = replace(draft.proposer, experience=OfOthers(case=landscape.subject.case))
     known["draft+others"] = replace(draft, name="draft+others", proposer=others)
-    for name, (inputs, policy) in TOLD.items():
-        if name in names:
-            of_all = replace(policy, inputs=told(landscape, inputs))
-            known[name] = Strategy(name, proposer=of_all)
-    return [known[name] for name in names]
+    tell = cache(partial(told, landscape))
+    return [informed(known[name], tell) for name in names]
+
+
+def informed(strategy: Strategy, tell: Callable[[ModelInputs], Told]) -> Strategy:
+    """The strategy, told beforehand what its model would have to make programs for."""
+    policy = strategy.proposer
+    if not isinstance(policy, AutoTVM) or isinstance(policy.inputs, DecisionInputs):
+        return strategy
+    return replace(strategy, proposer=replace(policy, inputs=tell(policy.inputs)))
 
 
 def searched(path: Path, names: Sequence[str], plan: Plan) -> Result:
     """All runs on one landscape."""
     landscape = read_landscape(path)
     return replay([landscape], strategies(landscape, names), plan)
-
-
-def share(run: Trajectory, trials: int, best_s: float) -> float:
-    """Throughput after so many trials over the best; 0 without a valid one."""
-    found = run.latency_s[run.trials[:-1] <= trials]
-    return best_s / float(found[-1]) if len(found) else 0.0
 
 
 def curves(results: Sequence[Result], names: Sequence[str], trials: int) -> str:
@@ -201,7 +193,7 @@ def curves(results: Sequence[Result], names: Sequence[str], trials: int) -> str:
         best_s = min(run.best_s for name in names for run in contest.runs_of(name))
         for name in names:
             shares[name] += [
-                [share(run, one, best_s) for one in after] for run in contest.runs_of(name)
+                [best_s / run.best_after(one) for one in after] for run in contest.runs_of(name)
             ]
     rows = [
         [
@@ -236,16 +228,13 @@ def comparisons(results: Sequence[Result], names: Sequence[str]) -> str:
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--landscapes", type=Path, default=INTO, metavar="FOLDER")
-    parser.add_argument("--case", metavar="ID,ID", help="of these; of all by default")
+    add_choice(parser)
     parser.add_argument("--repeats", type=int, default=8, help="(default: %(default)s)")
     parser.add_argument("--trials", type=int, default=128, help="(default: %(default)s)")
     parser.add_argument("--arms", default=",".join(NAMES), metavar="NAME,NAME")
     given = parser.parse_args()
     names: list[str] = given.arms.split(",")
-    paths = sorted(given.landscapes.glob("*.json.gz"))
-    if given.case:
-        paths = [given.landscapes / f"{case}.json.gz" for case in given.case.split(",")]
+    paths = chosen(given)
     plan = Plan(given.trials, ROUND, given.repeats)
     job: Callable[[Path], Any] = partial(searched, names=names, plan=plan)
     # A process a core: threads of several waiting for each other take ten times as long.

@@ -48,6 +48,19 @@ def main() -> int:
     return ansor_bench(["landscape", "check", "--programs", *files])
 
 
+def add_choice(parser: argparse.ArgumentParser) -> None:
+    """Options of scripts that read landscapes: which ones."""
+    parser.add_argument("--landscapes", type=Path, default=INTO, metavar="FOLDER")
+    parser.add_argument("--case", metavar="ID,ID", help="of these; of all by default")
+
+
+def chosen(given: argparse.Namespace) -> list[Path]:
+    """The files that were asked for."""
+    if given.case:
+        return [given.landscapes / f"{case}.json.gz" for case in given.case.split(",")]
+    return sorted(given.landscapes.glob("*.json.gz"))
+
+
 def keep_peak() -> None:
     """Measure what this machine can do at most, unless that is known."""
     with engine_of(settings_of({})) as engine:

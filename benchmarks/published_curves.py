@@ -95,8 +95,7 @@ def _speedup(untuned_s: float, run: Trajectory, count: int) -> float:
     """Over untuned code after so many trials; 0 without a valid program, NaN beyond the budget."""
     if len(run.run.trials) < count:
         return math.nan
-    improvements = int(np.count_nonzero(run.trials[:-1] <= count))
-    return untuned_s / float(run.latency_s[improvements - 1]) if improvements else 0.0
+    return untuned_s / run.best_after(count)
 
 
 def _cell(speedups: Sequence[float]) -> str:

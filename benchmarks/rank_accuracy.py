@@ -14,11 +14,10 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from landscapes import INTO
+from landscapes import add_choice, chosen
 from numpy.typing import NDArray
 from scipy.stats import spearmanr
 from tabulate import tabulate
@@ -101,10 +100,7 @@ class Recorded:
         programs = [design.program(point) for point in points]
         assert None not in programs, "programs of another version's sketches"
         flops = landscape.subject.task.flops
-        gflops = [
-            flops / float(np.median(one.times.runtimes)) / 1e9 if one.times.runtimes else 0.0
-            for one in records
-        ]
+        gflops = [flops / one.latency_s / 1e9 for one in records]
         return cls(design, points, [one for one in programs if one], np.array(gflops))
 
 
@@ -142,12 +138,8 @@ def accuracy(scores: NDArray[np.float64], gflops: NDArray[np.float64]) -> tuple[
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--landscapes", type=Path, default=INTO, metavar="FOLDER")
-    parser.add_argument("--case", metavar="ID,ID", help="of these; of all by default")
-    given = parser.parse_args()
-    paths = sorted(given.landscapes.glob("*.json.gz"))
-    if given.case:
-        paths = [given.landscapes / f"{case}.json.gz" for case in given.case.split(",")]
+    add_choice(parser)
+    paths = chosen(parser.parse_args())
     print(f"{len(paths)} landscapes")
     count = max(TRAINED_ON) + JUDGED_BY
     print(table([figures(Recorded.of(read_landscape(path), count)) for path in paths]))

@@ -44,15 +44,16 @@ class Card:
         """The card of a landscape with a valid program."""
         subject = landscape.subject
         programs = {one.program: one for one in landscape.results if one.program}
-        slices = [np.array(one.times.runtimes) for one in programs.values() if one.correctness]
-        gflops = subject.task.flops / np.array([np.median(one) for one in slices]) / 1e9
+        valid = [one for one in programs.values() if one.correctness]
+        slices = [np.array(one.times.runtimes) for one in valid]
+        gflops = subject.task.flops / np.array([one.latency_s for one in valid]) / 1e9
         shares = gflops / gflops.max()
         return cls(
             case=subject.case,
             cpu=str(subject.machine.get("cpu", "")),
             points=subject.size,
             programs=len(programs),
-            failed=len(programs) - len(slices),
+            failed=len(programs) - len(valid),
             best_gflops=float(gflops.max()),
             median_share=float(np.median(shares)),
             near=int(np.sum(shares >= _NEAR)),

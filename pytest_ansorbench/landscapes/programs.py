@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from pytest_ansorbench.environment import resolve_target
 from pytest_ansorbench.landscapes.records import Configuration, Landscape
+from pytest_ansorbench.measure.intrinsics import register_intrinsics
 from pytest_ansorbench.packed import unpack_program
 from pytest_ansorbench.search.sketches import SketchIndex, has_choices
 from pytest_ansorbench.strategies import ProgramMaker, ScheduledProgram, TargetSpace
@@ -52,9 +54,6 @@ def design_anew(landscape: Landscape) -> tuple[TracedDesign, tuple[str, ...]]:
         PackedError: The task's program cannot be read.
         UnrecordableError: It leaves nothing to decide.
     """
-    from pytest_ansorbench.environment import resolve_target
-    from pytest_ansorbench.measure.intrinsics import register_intrinsics
-
     subject, task = landscape.subject, landscape.subject.task
     target = resolve_target(str(subject.machine.get("target", "")))
     register_intrinsics(target)

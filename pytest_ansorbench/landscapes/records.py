@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import statistics
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -225,6 +226,11 @@ class PointRecord:
         if self.invalidity == "timeout":
             return "run-timeout" if self.times.benchmark_time else "build-timeout"
         return _STATUS.get(self.invalidity)
+
+    @property
+    def latency_s(self) -> float:
+        """Of its program, by the median slice; infinity if that was not measured."""
+        return statistics.median(self.times.runtimes) if self.times.runtimes else math.inf
 
 
 @dataclass(frozen=True)

@@ -91,6 +91,11 @@ class Trajectory:
         """Latency of the best trial; infinity if none is valid."""
         return float(self.latency_s[-1]) if len(self.latency_s) else math.inf
 
+    def best_after(self, trials: int) -> float:
+        """Latency of the best of the first so many trials; infinity if none of them is valid."""
+        improvements = int(np.count_nonzero(self.trials[:-1] <= trials))
+        return float(self.latency_s[improvements - 1]) if improvements else math.inf
+
     def costs(self, spending: Spending) -> Floats:
         """The cost until each improvement, and last that of the whole run, shape (k + 1,)."""
         return self.search_s if spending == "search_s" else self.trials
