@@ -1,4 +1,4 @@
-"""ResNet-18 as PyTorch has it, channels second: as it is, and with Winograd's convolutions."""
+"""ResNet-18 as PyTorch has it: as it is, channels last, packed, by Winograd."""
 
 import pytest
 import torch
@@ -13,7 +13,12 @@ MODULE = to_torch(GRAPH, dict(zip(GRAPH.weights, NETWORK.weights(), strict=True)
 INPUTS = (torch.zeros(1, 3, NETWORK.size, NETWORK.size),)
 CASES = [
     from_module(MODULE, name=name, example_inputs=INPUTS, rewrite=rewrite)
-    for name, rewrite in (("resnet18", None), ("resnet18-winograd", workloads.winograd))
+    for name, rewrite in (
+        ("resnet18", None),
+        ("resnet18-channels-last", workloads.channels_last),
+        ("resnet18-packed", workloads.packed),
+        ("resnet18-winograd", workloads.winograd),
+    )
 ]
 
 

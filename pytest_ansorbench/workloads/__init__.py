@@ -32,7 +32,7 @@ from pytest_ansorbench.workloads.networks.mobilenet import (
 )
 from pytest_ansorbench.workloads.networks.network import Network
 from pytest_ansorbench.workloads.networks.resnet import ResNet, ResNet3d18
-from pytest_ansorbench.workloads.networks.rewrites import winograd
+from pytest_ansorbench.workloads.networks.rewrites import channels_last, packed, winograd
 from pytest_ansorbench.workloads.networks.sequential import Mlp, Vgg16
 from pytest_ansorbench.workloads.networks.shapes import OpenShape
 from pytest_ansorbench.workloads.networks.squeezenet import SqueezeNet11
@@ -153,6 +153,7 @@ __all__ = [
     "UnknownCase",
     "Vgg16",
     "VitB16",
+    "channels_last",
     "check_program",
     "from_benchdnn",
     "from_benchdnn_batch",
@@ -165,5 +166,6 @@ __all__ = [
     "from_tir",
     "get",
     "outputs_of",
+    "packed",
     "winograd",
 ]

@@ -36,14 +36,32 @@ def images(kernel, *, shape=SHAPE, residual=False, **attributes):
     return build
 
 
-def rewritten(build):
-    """Whether the convolution is another one; what comes out has to be the same."""
-    cases = [
-        workloads.from_relax("images", build, rewrite=how) for how in (None, workloads.winograd)
-    ]
+def products(weights, *, shape=(2, 5, 24)):
+    """A product with random weights and a rectifier, as a function for from_relax."""
+    array = np.random.default_rng(0).standard_normal(weights, np.float32)
+
+    def build():
+        from tvm import relax
+        from tvm.relax import op
+
+        x = relax.Var("x", tensor_type(shape, "float32"))
+        builder = relax.BlockBuilder()
+        with builder.function("main", [x]):
+            with builder.dataflow():
+                y = builder.emit(op.matmul(x, relax.const(array)))
+                y = builder.emit_output(op.nn.relu(y))
+            builder.emit_func_output(y)
+        return builder.get()
+
+    return build
+
+
+def rewritten(build, rewrite):
+    """What is called after it; what comes out has to be the same."""
+    cases = [workloads.from_relax("rewritten", build, rewrite=how) for how in (None, rewrite)]
     before, after = (infer(case.program(), case.arguments()) for case in cases)
     np.testing.assert_allclose(after, before, rtol=1e-4, atol=1e-3)
-    return any("winograd" in call.args[0].name_hint for _, call in tir_calls(cases[1].program()))
+    return " ".join(call.args[0].name_hint for _, call in tir_calls(cases[1].program()))
 
 
 @pytest.mark.parametrize(
@@ -56,7 +74,7 @@ def rewritten(build):
     ids=["plain", "residual", "batch"],
 )
 def test_winograd_computes_the_same(build):
-    assert rewritten(build)
+    assert "winograd" in rewritten(build, workloads.winograd)
 
 
 @pytest.mark.parametrize(
@@ -72,4 +90,34 @@ def test_winograd_computes_the_same(build):
     ids=["stride", "dilation", "point", "features", "groups", "tiles"],
 )
 def test_what_does_not_gain_by_winograd_is_left(build):
-    assert not rewritten(build)
+    assert "winograd" not in rewritten(build, workloads.winograd)
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        images((48, 32, 3, 3), padding=(1, 1)),
+        images((32, 32, 1, 1), residual=True),
+        images((32, 32, 3, 2), padding=(0, 2, 1, 0), strides=(2, 1), shape=(2, 32, 9, 16)),
+        images((16, 32, 3, 3), dilation=(2, 1)),
+        products((24, 32)),
+        products((24, 16), shape=(1, 24)),
+    ],
+    ids=["plain", "residual", "stride", "dilation", "product", "row"],
+)
+def test_packing_computes_the_same(build):
+    assert "packed" in rewritten(build, workloads.packed)
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        images((40, 32, 3, 3)),
+        images((64, 1, 3, 3), groups=32),
+        products((24, 24)),
+        products((2, 24, 16)),
+    ],
+    ids=["features", "groups", "columns", "batch"],
+)
+def test_what_does_not_come_in_blocks_is_left(build):
+    assert "packed" not in rewritten(build, workloads.packed)
