@@ -25,14 +25,15 @@ def add_shapes(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def case_given(word: str, shapes: Sequence[str]) -> Case:
+def case_given(word: str, shapes: Sequence[str], rewrite: str = "none") -> Case:
     """A shipped case by its id, a model by its file, or what a function of a module returns."""
     from pytest_ansorbench.workloads.given import FixedShapes, case_of
+    from pytest_ansorbench.workloads.networks.rewrites import rewrite_named
 
     import_from_here()
     extents = dict(parsed("--shape", one, _shape) for one in shapes)
     try:
-        return case_of(word, shapes=extents)
+        return case_of(word, shapes=extents, rewrite=parsed("--rewrite", rewrite, rewrite_named))
     except FixedShapes as error:
         raise Refusal(f"bad --shape: {error}") from None
 

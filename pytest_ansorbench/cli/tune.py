@@ -18,6 +18,7 @@ from pytest_ansorbench.cli.models import add_shapes, case_given
 from pytest_ansorbench.cli.offers import strategies_given
 from pytest_ansorbench.options.declarations import (
     OPTIONS,
+    TUNING_REWRITE,
     TUNING_STRATEGY,
     TUNING_TRIALS,
     Option,
@@ -85,6 +86,13 @@ def add_command(commands: argparse._SubParsersAction[Any]) -> None:
         help="strategy that searches, by its name or as module:NAME (default: %(default)s)",
     )
     tune.add_argument(
+        "--rewrite",
+        default=TUNING_REWRITE,
+        metavar="NAME",
+        help="what becomes of a model before the search: none, channels-last, packed (and weights "
+        "in blocks), or winograd (and its form of 3 x 3 convolutions) (default: %(default)s)",
+    )
+    tune.add_argument(
         "--against",
         metavar="LIBRARY,LIBRARY",
         help="libraries to measure in turn with the result, e.g. onnxruntime,openvino,torch "
@@ -114,7 +122,7 @@ def _tune(given: argparse.Namespace) -> int:
         raise Refusal(f"bad --strategy {given.strategy!r}: expected one, e.g. {TUNING_STRATEGY}")
     [strategy] = strategies_given([given.strategy])
     settings = _settings(given, strategy.name)
-    cases = [case_given(word, given.shape) for word in given.cases]
+    cases = [case_given(word, given.shape, given.rewrite) for word in given.cases]
     folder: Path = given.output
     if folder.exists() and not folder.is_dir():
         raise Refusal(f"bad -o {str(folder)!r}: expected a folder, e.g. tuned")
@@ -195,6 +203,7 @@ def _words(given: argparse.Namespace) -> Iterator[str]:
         ("--trials", given.trials),
         ("--time-limit", given.time_limit),
         ("--strategy", given.strategy),
+        ("--rewrite", given.rewrite),
         ("--against", given.against),
         *((_flag(option), getattr(given, option.keyword)) for option in _AS_UNDER_PYTEST),
     ):

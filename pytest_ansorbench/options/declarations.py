@@ -24,6 +24,8 @@ TUNING_TRIALS: Final = "64/task"
 """Of `tune`, unless trials or a time limit are given."""
 TUNING_STRATEGY: Final = "draft+transfer"
 """That `tune` searches with."""
+TUNING_REWRITE: Final = "winograd"
+"""What becomes of a model before `tune` searches."""
 
 
 @dataclass(frozen=True)

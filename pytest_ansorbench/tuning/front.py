@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ansorbench.bench import Silent
 from pytest_ansorbench.budget import Trials
-from pytest_ansorbench.options.declarations import TUNING_STRATEGY, TUNING_TRIALS
+from pytest_ansorbench.options.declarations import TUNING_REWRITE, TUNING_STRATEGY, TUNING_TRIALS
 from pytest_ansorbench.options.values import duration
 from pytest_ansorbench.report import TrialLog, before_tuning
 from pytest_ansorbench.strategies import Registry, Strategy
@@ -21,6 +21,7 @@ from pytest_ansorbench.tuning.tuning import Tuning
 from pytest_ansorbench.winners import database_of
 from pytest_ansorbench.workloads.given import case_of
 from pytest_ansorbench.workloads.inputs import GivenInputs
+from pytest_ansorbench.workloads.networks.rewrites import Rewrite, rewrite_named
 from pytest_ansorbench.workloads.networks.shapes import Shapes
 
 if TYPE_CHECKING:
@@ -70,6 +71,7 @@ def tune(
     shapes: Shapes | None = None,
     inputs: GivenInputs | None = None,
     example_inputs: Sequence[Any] = (),
+    rewrite: Rewrite | str | None = TUNING_REWRITE,
     progress: Callable[[str], None] | None = None,
 ) -> Tuned:
     """Search for a faster version of a model or an operator, and compile it.
@@ -91,6 +93,8 @@ def tune(
         shapes: Shapes of a model's inputs, see `workloads.from_onnx`.
         inputs: What a model is called with, see `workloads.from_onnx`.
         example_inputs: Tensors that a `torch.nn.Module` can be called with; or give `shapes`.
+        rewrite: What becomes of a model before it is searched: `none`, `channels-last`, `packed`,
+            `winograd`, or a pass over a Relax module; see `workloads.winograd`.
         progress: Is told how far it is, a line each, e.g. `print`.
 
     Raises:
@@ -113,7 +117,14 @@ def tune(
     if target is not None:
         values["target"] = _text(target)
     settings = settings_of(values)
-    case = case_of(mod, name=name, shapes=shapes, inputs=inputs, example_inputs=example_inputs)
+    case = case_of(
+        mod,
+        name=name,
+        shapes=shapes,
+        inputs=inputs,
+        example_inputs=example_inputs,
+        rewrite=_parsed("rewrite", rewrite, rewrite_named) if isinstance(rewrite, str) else rewrite,
+    )
 
     def tell(line: str) -> None:
         if progress is not None:

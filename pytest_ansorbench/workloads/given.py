@@ -6,6 +6,7 @@ import importlib
 import inspect
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,14 @@ from pytest_ansorbench.workloads.catalogue import get
 from pytest_ansorbench.workloads.inputs import GivenInputs
 from pytest_ansorbench.workloads.networks.failures import ImportFailed
 from pytest_ansorbench.workloads.networks.imported import (
+    ImportedNetwork,
     from_exported_program,
     from_module,
     from_onnx,
     from_relax,
     from_tflite,
 )
+from pytest_ansorbench.workloads.networks.rewrites import Rewrite
 from pytest_ansorbench.workloads.networks.shapes import Shapes
 from pytest_ansorbench.workloads.own import from_tir
 
@@ -35,6 +38,7 @@ def case_of(
     shapes: Shapes | None = None,
     inputs: GivenInputs | None = None,
     example_inputs: Sequence[Any] = (),
+    rewrite: Rewrite | None = None,
 ) -> Case:
     """The case that something stands for.
 
@@ -47,12 +51,26 @@ def case_of(
         shapes: Of a model's inputs, see `from_onnx`.
         inputs: What a model is called with, see `from_onnx`.
         example_inputs: Of a PyTorch module, see `from_module`.
+        rewrite: Of a model that has none of its own, see `from_onnx`; others stay as they are.
 
     Raises:
         UnknownCase: No case has this id.
         ImportFailed: It is nothing that can be tuned.
         FixedShapes: Shapes are given of what is no model.
     """
+    case = _case_of(given, name, shapes, inputs, example_inputs)
+    if rewrite is not None and isinstance(case, ImportedNetwork) and case.rewrite is None:
+        return replace(case, rewrite=rewrite)
+    return case
+
+
+def _case_of(
+    given: Any,
+    name: str | None,
+    shapes: Shapes | None,
+    inputs: GivenInputs | None,
+    example_inputs: Sequence[Any],
+) -> Case:
     if isinstance(given, str | Path):
         text = str(given)
         if text.endswith(".onnx"):
@@ -68,7 +86,7 @@ def case_of(
             )
         if ":" in text:
             made = _made(text)
-            return case_of(made, name=name or text.rpartition(":")[2], shapes=shapes, inputs=inputs)
+            return _case_of(made, name or text.rpartition(":")[2], shapes, inputs, ())
         _require_none(shapes, f"{text!r} is no model's file")
         return get(text)
     if is_case(given):

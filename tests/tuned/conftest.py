@@ -25,6 +25,19 @@ def another():
 def network():
     return workloads.Mlp(features=8, hidden=(4,), classes=2)
 
+def dense():
+    import numpy as np
+    from tvm import relax
+
+    builder = relax.BlockBuilder()
+    x = relax.Var("x", relax.TensorType((4, 8), "float32"))
+    with builder.function("main", [x]):
+        with builder.dataflow():
+            y = relax.op.matmul(x, relax.const(np.ones((8, 16), np.float32)))
+            y = builder.emit_output(builder.emit(y))
+        builder.emit_func_output(y)
+    return builder.get()
+
 def open_shape():
     from tvm import relax, tirx
 

@@ -42,10 +42,10 @@ def test_an_operator_becomes_a_database_a_library_and_a_report(place, capsys):
     assert f"{PRODUCT.id}  random  trial 4, 100%  best " in err and err.endswith("compiling\n")
     assert not {"\r", "\x1b"} & {*out, *err}
     assert place.files() == WHOLE
-    words = "ansor-bench tune models:product -o out --trials 4 --strategy random\n"
-    assert (place.out / "command.txt").read_text() == words
+    words = "ansor-bench tune models:product -o out --trials 4 --strategy random"
+    assert (place.out / "command.txt").read_text() == f"{words} --rewrite winograd\n"
     report = (place.out / "report.md").read_text()
-    assert report.startswith(f"{PRODUCT.id}: ") and words.strip() in report
+    assert report.startswith(f"{PRODUCT.id}: ") and words in report
     [task] = PRODUCT.tasks()
     assert place.database().has_workload(task.mod) and len(place.database()) == 1
     _check_that_the_script_runs_without_this_package(place)
@@ -86,6 +86,18 @@ def test_the_library_of_a_network_computes_what_the_network_does(place, monkeypa
     expected = infer(NETWORK.program(), (data, *weights))
     np.testing.assert_allclose(run(data).numpy(), expected, rtol=1e-3, atol=1e-5)
     assert "share" in (place.out / "report.md").read_text()
+
+
+@fast
+@pytest.mark.parametrize(
+    ("words", "name"), [([], "packed_matmul"), (["--rewrite", "none"], "matmul")]
+)
+def test_a_model_is_rewritten_as_asked(place, words, name):
+    assert place.quickly("models:dense", "--trials", "1", *words) == 0
+    [entry] = [entry for entry in place.past().entries if isinstance(entry, CaseEntry)]
+    assert [task.name for task in entry.tasks] == [name]
+    run = runpy.run_path(str(place.out / "load.py"))["run"]
+    np.testing.assert_array_equal(run(np.ones((4, 8), np.float32)).numpy(), np.full((4, 16), 8.0))
 
 
 @fast
@@ -288,6 +300,10 @@ def test_a_case_without_a_valid_schedule_exits_1(place, monkeypatch, capsys):
         (["absent.onnx"], "bad model file 'absent.onnx': there is no such file"),
         (["models:product", "models:product"], f"bad case '{PRODUCT.id}': it is given twice"),
         (["models:product", "--shape", "m=1"], "bad --shape: "),
+        (
+            ["models:product", "--rewrite", "fast"],
+            "bad --rewrite 'fast': expected none, channels-last, packed or winograd",
+        ),
         (["models:network", "--trials", "2"], f"{NETWORK.id}: bad --trials 2: expected at least"),
     ],
 )

@@ -106,6 +106,7 @@ def test_weights_that_numpys_files_do_not_know_are_loaded_again(place):
 @pytest.mark.parametrize(
     ("mod", "options", "message"),
     [
+        (PRODUCT, {"rewrite": "fast"}, "bad rewrite 'fast': expected none, channels-last, packed"),
         (PRODUCT, {"trials": "many"}, "bad trials 'many': expected a whole number"),
         (PRODUCT, {"time_limit": -1}, "bad time_limit '-1': expected a duration"),
         (PRODUCT, {"shapes": {"x": 1}}, "is a case, so its shapes are fixed"),

@@ -6,7 +6,14 @@ import sys
 
 import pytest
 
-from pytest_ansorbench.workloads import BatchMatmul, ImportedNetwork, ImportFailed, UnknownCase
+from pytest_ansorbench.workloads import (
+    BatchMatmul,
+    ImportedNetwork,
+    ImportFailed,
+    UnknownCase,
+    packed,
+    winograd,
+)
 from pytest_ansorbench.workloads.given import FixedShapes, case_of
 
 PRODUCT = BatchMatmul(batch=1, m=16, n=16, k=16)
@@ -54,6 +61,12 @@ def test_a_name_in_a_module_is_called_if_it_can_be(module):
         case_of(f"{module}:other")
     with pytest.raises(ImportFailed, match="bad model 'no_such_module:f': ModuleNotFoundError"):
         case_of("no_such_module:f")
+
+
+def test_a_model_is_rewritten_unless_it_has_a_rewrite_of_its_own(tmp_path):
+    model = case_of(tmp_path / "mine.onnx", rewrite=winograd)
+    assert model.rewrite is winograd and case_of(model, rewrite=packed).rewrite is winograd
+    assert case_of(PRODUCT, rewrite=winograd) is PRODUCT
 
 
 def test_files_are_models_by_their_endings(tmp_path):

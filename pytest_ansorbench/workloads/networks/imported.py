@@ -25,6 +25,7 @@ from pytest_ansorbench.workloads.networks.relax_names import (
     type_of,
     with_parameters,
 )
+from pytest_ansorbench.workloads.networks.rewrites import Rewrite
 from pytest_ansorbench.workloads.networks.shapes import Shapes
 from pytest_ansorbench.workloads.networks.sources import (
     ExportedFile,
@@ -38,9 +39,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from tvm import IRModule
     from tvm.relax import Expr
-
-Rewrite = Callable[["IRModule"], "IRModule"]
-"""A pass over a Relax module, which computes the same afterwards."""
 
 
 @dataclass(frozen=True)
@@ -127,9 +125,9 @@ class ImportedNetwork:
         module = self.read()
         with told(subject):
             module = _for_inference(module)
+            require_known_shapes(module, subject)
             if self.rewrite is not None:
                 module = self.rewrite(module)
-            require_known_shapes(module, subject)
             fused = fuse(module)
             require_lowered(fused, subject)
             program, weights = _with_weights_as_arguments(fused)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -13,11 +13,14 @@ from pytest_ansorbench.workloads.networks.relax_names import array_of, type_of
 from pytest_ansorbench.workloads.networks.winograd import TAPS, TILE, convolution, transformed
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
     from tvm import IRModule
     from tvm.te import Tensor
+
+Rewrite = Callable[["IRModule"], "IRModule"]
+"""A pass over a Relax module, which computes the same afterwards."""
 
 _FEWEST_TILES: Final = 16
 """Below, reading the larger kernel takes longer than the multiplications that are saved."""
@@ -73,6 +76,26 @@ def winograd(module: IRModule) -> IRModule:
     """
     forms = {CONV2D: _by_winograd_or_packed, MATMUL: _packed_product}
     return _rewritten(channels_last(module), forms)
+
+
+_BY_NAME: Final[Mapping[str, Rewrite | None]] = {
+    "none": None,
+    "channels-last": channels_last,
+    "packed": packed,
+    "winograd": winograd,
+}
+
+
+def rewrite_named(name: str) -> Rewrite | None:
+    """A rewrite by its name; `none` is none.
+
+    Raises:
+        ValueError: There is none of this name; the message says what was expected.
+    """
+    if name not in _BY_NAME:
+        *others, last = _BY_NAME
+        raise ValueError(f"expected {', '.join(others)} or {last}")
+    return _BY_NAME[name]
 
 
 @dataclass(frozen=True)
@@ -171,9 +194,9 @@ def _packed_convolution(
     data: Tensor,
     kernel: Tensor,
     *,
-    strides: tuple[int, int],
-    padding: tuple[int, int, int, int],
-    dilation: tuple[int, int],
+    strides: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
 ) -> Tensor:
     from tvm import te, topi
 

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
     from tvm.te import Tensor
 
@@ -43,7 +45,7 @@ def transformed(kernel: NDArray[Any]) -> NDArray[np.float32]:
     return np.ascontiguousarray(found, np.float32)
 
 
-def convolution(data: Tensor, kernel: Tensor, padding: tuple[int, int, int, int]) -> Tensor:
+def convolution(data: Tensor, kernel: Tensor, padding: Sequence[int]) -> Tensor:
     """A convolution, as TVM's schedule rules for `conv2d_winograd_nhwc` expect it to be written."""
     from tvm import te, topi
 

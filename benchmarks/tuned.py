@@ -1,0 +1,80 @@
+"""What `ansor-bench tune` makes of networks, beside other libraries.
+
+    python benchmarks/tuned.py [--case ID,ID] [--rewrite NAME,NAME] [--trials N/task] [--into FILE]
+
+Each network is written as PyTorch has it (`torch.export.save`) and tuned from that file, once for
+each rewrite, beside ONNX Runtime and PyTorch. The sentences that the command ends with are added to
+docs/results/tuned.txt.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Final
+
+import torch
+from sessions import RESULTS
+
+from pytest_ansorbench import workloads
+from pytest_ansorbench.options.declarations import TUNING_REWRITE, TUNING_TRIALS
+from pytest_ansorbench.workloads.definition import definition_of
+from pytest_ansorbench.workloads.networks.graph import draw_weights
+from pytest_ansorbench.workloads.networks.network import Network
+from pytest_ansorbench.workloads.networks.to_torch import to_torch
+from pytest_ansorbench.yardsticks.sources import laid_out
+
+NETWORKS: Final = ",".join(
+    (
+        *("resnet18-n1-s224", "resnet50-n1-s224", "mobilenetv2-n1-s224"),
+        *("bert-layer-n1-l128-h768-a12", "vitb16-n1-s224"),
+    )
+)
+
+
+def main() -> None:
+    """Tune what is asked for, one after the other."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--case", default=NETWORKS)
+    parser.add_argument("--rewrite", default=TUNING_REWRITE)
+    parser.add_argument("--trials", default=TUNING_TRIALS)
+    parser.add_argument("--into", type=Path, default=RESULTS / "tuned.txt")
+    given = parser.parse_args()
+    for case in given.case.split(","):
+        for rewrite in given.rewrite.split(","):
+            told = tuned(case, rewrite, given.trials)
+            print(told, end="", flush=True)
+            with given.into.open("a", encoding="utf-8") as stream:
+                stream.write(told)
+
+
+def tuned(name: str, rewrite: str, trials: str) -> str:
+    """The sentence on a network, and its rewrite."""
+    with tempfile.TemporaryDirectory(prefix="ansor-bench-") as folder:
+        model = Path(folder) / f"{name}.pt2"
+        write(name, model)
+        command = [sys.executable, "-m", "pytest_ansorbench.cli", "tune", str(model)]
+        command += ["-o", str(Path(folder) / "tuned"), "--rewrite", rewrite, "--trials", trials]
+        command += ["--against", "onnxruntime,torch"]
+        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    return f"{done.stdout.splitlines()[0]}; --rewrite {rewrite}\n"
+
+
+def write(name: str, path: Path) -> None:
+    """A shipped network as PyTorch has it, with its random weights."""
+    case = workloads.get(name)
+    if not isinstance(case, Network):
+        raise SystemExit(f"bad --case {name!r}: expected networks, e.g. {NETWORKS}")
+    graph = case.graph()
+    module = to_torch(graph, draw_weights(graph, seed=name))
+    arrays = case.arguments()[: len(case.input_shapes)]
+    inputs = laid_out({"definition": definition_of(case)}, arrays)
+    tensors = tuple(torch.from_numpy(one.copy()) for one in inputs)
+    torch.export.save(torch.export.export(module, tensors), path)
+
+
+if __name__ == "__main__":
+    main()
