@@ -16,7 +16,7 @@ from pytest_ansorbench.strategies import XGBoostModel
 from tests import lasting_servers as servers
 from tests.forked_servers import forked_servers
 
-# Two workers share two cores. Threads that busy-wait take from the other one, a kernel's for a
+# Workers share two cores. Threads that busy-wait take from the other one, a kernel's for a
 # fifth of a second after each call; pytest-xdist hands these on before its workers start any.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 os.environ.setdefault("TVM_THREAD_POOL_SPIN_COUNT", "0")

@@ -26,8 +26,12 @@ _FEWEST_TILES: Final = 16
 """Below, reading the larger kernel takes longer than the multiplications that are saved."""
 _FEWEST_CHANNELS: Final = 32
 _BLOCK: Final = 16
-CONV2D: Final = "relax.nn.conv2d"
-MATMUL: Final = "relax.matmul"
+"""Features: two vectors of AVX2, one of AVX-512."""
+_CONV2D: Final = "relax.nn.conv2d"
+_MATMUL: Final = "relax.matmul"
+_PERMUTE_DIMS: Final = "relax.permute_dims"
+_ELEMENTWISE: Final = ("relax.clip", "relax.nn.leakyrelu", "relax.nn.softplus")
+"""Those of which TVM does not know that they work on any layout."""
 _FUSES_AS_CONVOLUTIONS_DO: Final = 4  # kOutEWiseFusable of TVM's relax/op_attr_types.h
 
 
@@ -42,12 +46,14 @@ def channels_last(module: IRModule) -> IRModule:
     import tvm
     from tvm.relax import transform
 
-    passes = [
-        transform.ConvertLayout({"relax.nn.conv2d": ["NHWC", "HWIO"]}),
+    convert = [
+        transform.ConvertLayout({_CONV2D: ["NHWC", "HWIO"]}),
         transform.FoldConstant(),
         transform.CanonicalizeBindings(),
     ]
-    return tvm.transform.Sequential(passes)(module)
+    converted = _visited(tvm.transform.Sequential(convert)(module), _without_detour)
+    tidy = [transform.CanonicalizeBindings(), transform.DeadCodeElimination()]
+    return tvm.transform.Sequential(tidy)(converted)
 
 
 def packed(module: IRModule) -> IRModule:
@@ -61,7 +67,7 @@ def packed(module: IRModule) -> IRModule:
     Args:
         module: A Relax module whose `main` is in dataflow blocks.
     """
-    return _rewritten(channels_last(module), {CONV2D: _packed, MATMUL: _packed_product})
+    return _rewritten(channels_last(module), {_CONV2D: _packed, _MATMUL: _packed_product})
 
 
 def winograd(module: IRModule) -> IRModule:
@@ -74,7 +80,7 @@ def winograd(module: IRModule) -> IRModule:
     Args:
         module: A Relax module whose `main` is in dataflow blocks.
     """
-    forms = {CONV2D: _by_winograd_or_packed, MATMUL: _packed_product}
+    forms = {_CONV2D: _by_winograd_or_packed, _MATMUL: _packed_product}
     return _rewritten(channels_last(module), forms)
 
 
@@ -114,35 +120,78 @@ _Form = Callable[[Any, "NDArray[Any]"], _Replacement | None]
 def _rewritten(module: IRModule, forms: Mapping[str, _Form]) -> IRModule:
     """Calls of operators with constant weights in another form, by the operator's name."""
     from tvm import relax
+
+    def replaced(visitor: Any, call: Any) -> Any:
+        form = forms.get(_operator(call))
+        if form is None:
+            return call
+        data, weights = call.args
+        array = array_of(_bound(visitor, weights))
+        new = None if array is None else form(call, array)
+        if new is None:
+            return call
+        return visitor.builder_.call_te(
+            new.compute,
+            data,
+            relax.const(new.weights),
+            primfunc_name_hint=new.name,
+            primfunc_attrs={"op_pattern": _FUSES_AS_CONVOLUTIONS_DO},
+        )
+
+    return _visited(module, replaced)
+
+
+def _without_detour(visitor: Any, call: Any) -> Any:
+    """The call; without a transposition that is for its operator's sake alone.
+
+    `ConvertLayout` puts one before and one after each operator that it does not know. Here the
+    operator comes before both, and two that cancel each other are none.
+    """
+    from tvm import relax
+
+    name = _operator(call)
+    if name not in (_PERMUTE_DIMS, *_ELEMENTWISE):
+        return call
+    before = _bound(visitor, call.args[0])
+    if _operator(before) != _PERMUTE_DIMS:
+        return call
+    if name in _ELEMENTWISE:
+        same = relax.Call(call.op, [before.args[0], *call.args[1:]], call.attrs)
+        return relax.Call(before.op, [visitor.builder_.emit(same)], before.attrs)
+    if None in (before.attrs.axes, call.attrs.axes):
+        return call
+    there, back = ([int(axis) for axis in one.attrs.axes] for one in (before, call))
+    cancel = [there[axis] for axis in back] == sorted(there)
+    return before.args[0] if cancel else call
+
+
+def _visited(module: IRModule, visit: Callable[[Any, Any], Any]) -> IRModule:
+    """The module with something else for each call of it, from the first to the last."""
+    from tvm import relax
     from tvm.relax.expr_functor import PyExprMutator, mutator
 
     @mutator
-    class Replacing(PyExprMutator):  # type: ignore[misc]
+    class Visitor(PyExprMutator):  # type: ignore[misc]
         def visit_call_(self, op: Any) -> Any:
-            call = self.visit_expr_post_order(op)
-            form = forms.get(getattr(call.op, "name", ""))
-            if form is None:
-                return call
-            data, weights = call.args
-            if isinstance(weights, relax.Var):
-                weights = self.lookup_binding(weights)
-            array = array_of(weights)
-            new = None if array is None else form(call, array)
-            if new is None:
-                return call
-            return self.builder_.call_te(
-                new.compute,
-                data,
-                relax.const(new.weights),
-                primfunc_name_hint=new.name,
-                primfunc_attrs={"op_pattern": _FUSES_AS_CONVOLUTIONS_DO},
-            )
+            return visit(self, self.visit_expr_post_order(op))
 
-    replacing = Replacing(module)
+    visitor = Visitor(module)
     for variable, function in module.functions_items():
         if isinstance(function, relax.Function):
-            replacing.builder_.update_func(variable, replacing.visit_expr(function))
-    return replacing.builder_.get()
+            visitor.builder_.update_func(variable, visitor.visit_expr(function))
+    return visitor.builder_.get()
+
+
+def _bound(visitor: Any, value: Any) -> Any:
+    """What a variable stands for; anything else is itself."""
+    from tvm import relax
+
+    return visitor.lookup_binding(value) if isinstance(value, relax.Var) else value
+
+
+def _operator(value: Any) -> str:
+    """The name of the operator that is called; nothing if none is."""
+    return getattr(getattr(value, "op", None), "name", "")
 
 
 def _blocks(weights: NDArray[Any]) -> NDArray[Any]:
@@ -176,7 +225,7 @@ def _product(data: Tensor, weights: Tensor) -> Tensor:
 def _packed(call: Any, kernel: NDArray[Any]) -> _Replacement | None:
     """A convolution with a kernel (features / 16, rows, columns, channels, 16)."""
     attributes = call.attrs
-    if not _in_one_group(call) or kernel.shape[3] % _BLOCK:
+    if not _is_plain(call) or kernel.shape[3] % _BLOCK:
         return None
     return _Replacement(
         "packed_conv2d",
@@ -229,7 +278,7 @@ def _packed_convolution(
     )
 
 
-def _in_one_group(call: Any) -> bool:
+def _is_plain(call: Any) -> bool:
     """Whether it is a convolution of float32 with channels last, in one group."""
     attributes = call.attrs
     layouts = (attributes.data_layout, attributes.kernel_layout, attributes.out_layout)
@@ -249,7 +298,7 @@ def _by_winograd(call: Any, kernel: NDArray[Any]) -> _Replacement | None:
     attributes = call.attrs
     batch, rows, columns, _ = map(int, type_of(call).shape)
     gains = (
-        _in_one_group(call)
+        _is_plain(call)
         and kernel.shape[:2] == (TAPS, TAPS)
         and min(kernel.shape[2:]) >= _FEWEST_CHANNELS
         and {*map(int, attributes.strides), *map(int, attributes.dilation)} == {1}

@@ -36,6 +36,29 @@ def images(kernel, *, shape=SHAPE, residual=False, **attributes):
     return build
 
 
+def clipped():
+    """Convolutions with what TVM's conversion of layouts does not know between and after them."""
+    rng = np.random.default_rng(0)
+    kernels = [rng.standard_normal((32, 32, 1, 1), np.float32) for _ in range(2)]
+
+    def build():
+        from tvm import relax
+        from tvm.relax import op
+
+        x = relax.Var("x", tensor_type(SHAPE, "float32"))
+        builder = relax.BlockBuilder()
+        with builder.function("main", [x]):
+            with builder.dataflow():
+                y = builder.emit(op.nn.conv2d(x, relax.const(kernels[0])))
+                y = builder.emit(op.clip(op.nn.leakyrelu(y, 0.5), -1, 6))
+                y = builder.emit(op.nn.conv2d(y, relax.const(kernels[1])))
+                y = builder.emit_output(op.nn.softplus(y))
+            builder.emit_func_output(y)
+        return builder.get()
+
+    return build
+
+
 def products(weights, *, shape=(2, 5, 24)):
     """A product with random weights and a rectifier, as a function for from_relax."""
     array = np.random.default_rng(0).standard_normal(weights, np.float32)
@@ -107,6 +130,12 @@ def test_what_does_not_gain_by_winograd_is_left(build):
 )
 def test_packing_computes_the_same(build):
     assert "packed" in rewritten(build, workloads.packed)
+
+
+def test_images_are_transposed_at_both_ends_and_nowhere_else():
+    first, *convolutions, last = rewritten(clipped(), workloads.channels_last).split()
+    assert (first, last) == ("transpose", "transpose1")
+    assert convolutions == ["fused_conv2d_leaky_relu_tir_clip", "fused_conv2d_softplus"]
 
 
 @pytest.mark.parametrize(
