@@ -62,7 +62,7 @@ def packed(module: IRModule) -> IRModule:
     Those in float32 and one group whose weights are a constant with a multiple of 16 features: it
     is laid out (features / 16, ..., channels, 16) here. With features last, the 16 that a tile
     reads for one channel lie as far from those for the next as there are features, often a power
-    of two, and evict each other from the caches. Images get `channels_last`.
+    of two, which few sets of a cache have to hold. Images get `channels_last`.
 
     Args:
         module: A Relax module whose `main` is in dataflow blocks.
