@@ -1,4 +1,4 @@
-"""Is ResNet-18 faster if its 3 x 3 convolutions are Winograd's?
+"""How much faster is ResNet-18 by each rewrite?
 
     python benchmarks/rewrites.py [--trials N/task] [--into FOLDER]
 

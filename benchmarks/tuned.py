@@ -21,11 +21,10 @@ from sessions import RESULTS
 
 from pytest_ansorbench import workloads
 from pytest_ansorbench.options.declarations import TUNING_REWRITE, TUNING_TRIALS
-from pytest_ansorbench.workloads.definition import definition_of
 from pytest_ansorbench.workloads.networks.graph import draw_weights
 from pytest_ansorbench.workloads.networks.network import Network
 from pytest_ansorbench.workloads.networks.to_torch import to_torch
-from pytest_ansorbench.yardsticks.sources import laid_out
+from pytest_ansorbench.yardsticks.sources import laid_out, source_of
 
 NETWORKS: Final = ",".join(
     (
@@ -71,7 +70,7 @@ def write(name: str, path: Path) -> None:
     graph = case.graph()
     module = to_torch(graph, draw_weights(graph, seed=name))
     arrays = case.arguments()[: len(case.input_shapes)]
-    inputs = laid_out({"definition": definition_of(case)}, arrays)
+    inputs = laid_out(source_of(case), arrays)
     tensors = tuple(torch.from_numpy(one.copy()) for one in inputs)
     torch.export.save(torch.export.export(module, tensors), path)
 

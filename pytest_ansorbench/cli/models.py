@@ -12,6 +12,7 @@ from pytest_ansorbench.cli.exits import Refusal, parsed
 
 if TYPE_CHECKING:
     from pytest_ansorbench.workloads import Case
+    from pytest_ansorbench.workloads.networks.rewrites import Rewrite
 
 
 def add_shapes(parser: argparse.ArgumentParser) -> None:
@@ -25,15 +26,14 @@ def add_shapes(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def case_given(word: str, shapes: Sequence[str], rewrite: str = "none") -> Case:
+def case_given(word: str, shapes: Sequence[str], rewrite: Rewrite | None = None) -> Case:
     """A shipped case by its id, a model by its file, or what a function of a module returns."""
     from pytest_ansorbench.workloads.given import FixedShapes, case_of
-    from pytest_ansorbench.workloads.networks.rewrites import rewrite_named
 
     import_from_here()
     extents = dict(parsed("--shape", one, _shape) for one in shapes)
     try:
-        return case_of(word, shapes=extents, rewrite=parsed("--rewrite", rewrite, rewrite_named))
+        return case_of(word, shapes=extents, rewrite=rewrite)
     except FixedShapes as error:
         raise Refusal(f"bad --shape: {error}") from None
 

@@ -116,13 +116,15 @@ def _tune(given: argparse.Namespace) -> int:
     from pytest_ansorbench.tuning import Tuning
     from pytest_ansorbench.winners import DatabaseError
     from pytest_ansorbench.workloads import OpenShape
+    from pytest_ansorbench.workloads.networks.rewrites import rewrite_named
 
     gc.enable()  # a search is long, and makes garbage
     if "," in given.strategy:
         raise Refusal(f"bad --strategy {given.strategy!r}: expected one, e.g. {TUNING_STRATEGY}")
     [strategy] = strategies_given([given.strategy])
     settings = _settings(given, strategy.name)
-    cases = [case_given(word, given.shape, given.rewrite) for word in given.cases]
+    rewrite = parsed("--rewrite", given.rewrite, rewrite_named)
+    cases = [case_given(word, given.shape, rewrite) for word in given.cases]
     folder: Path = given.output
     if folder.exists() and not folder.is_dir():
         raise Refusal(f"bad -o {str(folder)!r}: expected a folder, e.g. tuned")

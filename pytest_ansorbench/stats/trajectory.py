@@ -92,7 +92,7 @@ class Trajectory:
         return float(self.latency_s[-1]) if len(self.latency_s) else math.inf
 
     def best_after(self, trials: int) -> float:
-        """Latency of the best of the first so many trials; infinity if none of them is valid."""
+        """Latency of the best of the first `trials` trials; infinity if none of them is valid."""
         improvements = int(np.count_nonzero(self.trials[:-1] <= trials))
         return float(self.latency_s[improvements - 1]) if improvements else math.inf
 

@@ -80,8 +80,7 @@ def winograd(module: IRModule) -> IRModule:
     Args:
         module: A Relax module whose `main` is in dataflow blocks.
     """
-    forms = {_CONV2D: _by_winograd_or_packed, _MATMUL: _packed_product}
-    return _rewritten(channels_last(module), forms)
+    return _rewritten(channels_last(module), {_CONV2D: _by_winograd, _MATMUL: _packed_product})
 
 
 _BY_NAME: Final[Mapping[str, Rewrite | None]] = {
@@ -232,6 +231,7 @@ def _packed(call: Any, kernel: NDArray[Any]) -> _Replacement | None:
         _blocks(kernel),
         partial(
             _packed_convolution,
+            shape=tuple(map(int, type_of(call).shape)),
             strides=tuple(map(int, attributes.strides)),
             padding=tuple(map(int, attributes.padding)),
             dilation=tuple(map(int, attributes.dilation)),
@@ -243,32 +243,22 @@ def _packed_convolution(
     data: Tensor,
     kernel: Tensor,
     *,
+    shape: Sequence[int],
     strides: Sequence[int],
     padding: Sequence[int],
     dilation: Sequence[int],
 ) -> Tensor:
     from tvm import te, topi
 
-    batch, height, width, channels = map(int, data.shape)
-    blocks, rows, columns = map(int, kernel.shape[:3])
+    _, rows, columns, channels, _ = map(int, kernel.shape)
     top, left, bottom, right = padding
-    extents = [
-        (extent - step * (taps - 1) - 1) // stride + 1
-        for extent, taps, stride, step in zip(
-            (height + top + bottom, width + left + right),
-            (rows, columns),
-            strides,
-            dilation,
-            strict=True,
-        )
-    ]
     if any(padding):
         data = topi.nn.pad(data, (0, top, left, 0), (0, bottom, right, 0), name="data_pad")
     r = te.reduce_axis((0, rows), "r")
     s = te.reduce_axis((0, columns), "s")
     k = te.reduce_axis((0, channels), "k")
     return te.compute(
-        (batch, *extents, blocks * _BLOCK),
+        shape,
         lambda b, h, w, c: te.sum(
             data[b, h * strides[0] + r * dilation[0], w * strides[1] + s * dilation[1], k]
             * kernel[c // _BLOCK, r, s, k, c % _BLOCK],
@@ -289,12 +279,8 @@ def _is_plain(call: Any) -> bool:
     )
 
 
-def _by_winograd_or_packed(call: Any, kernel: NDArray[Any]) -> _Replacement | None:
-    return _by_winograd(call, kernel) or _packed(call, kernel)
-
-
 def _by_winograd(call: Any, kernel: NDArray[Any]) -> _Replacement | None:
-    """Winograd's form, where it gains."""
+    """Winograd's form where it gains, else the packed one."""
     attributes = call.attrs
     batch, rows, columns, _ = map(int, type_of(call).shape)
     gains = (
@@ -305,7 +291,7 @@ def _by_winograd(call: Any, kernel: NDArray[Any]) -> _Replacement | None:
         and batch * -(-rows // TILE) * -(-columns // TILE) >= _FEWEST_TILES
     )
     if not gains:
-        return None
+        return _packed(call, kernel)
     padding = tuple(map(int, attributes.padding))
     return _Replacement(
         "winograd_conv2d", transformed(kernel), partial(convolution, padding=padding)

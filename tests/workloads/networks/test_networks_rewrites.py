@@ -12,71 +12,53 @@ SHAPE = (1, 32, 17, 14)
 """Channels second, as exporters write images; no multiple of a tile."""
 
 
-def images(kernel, *, shape=SHAPE, residual=False, **attributes):
-    """A convolution of a random kernel, its bias and a rectifier, as a function for from_relax."""
-    rng = np.random.default_rng(0)
-    array = rng.standard_normal(kernel, np.float32)
-    bias = rng.standard_normal((1, kernel[0], 1, 1), np.float32)
+def model(shape, body):
+    """What `body` makes of an input, as a function for from_relax."""
 
     def build():
         from tvm import relax
-        from tvm.relax import op
 
         x = relax.Var("x", tensor_type(shape, "float32"))
         builder = relax.BlockBuilder()
         with builder.function("main", [x]):
             with builder.dataflow():
-                y = builder.emit(op.nn.conv2d(x, relax.const(array), **attributes))
-                y = builder.emit(op.nn.relu(op.add(y, relax.const(bias))))
-                y = builder.emit(op.add(x, y)) if residual else y
-                y = builder.emit_output(op.mean(y, axis=[1]))
+                y = builder.emit_output(builder.normalize(body(relax.op, relax.const, x)))
             builder.emit_func_output(y)
         return builder.get()
 
     return build
+
+
+def images(kernel, *, shape=SHAPE, residual=False, **attributes):
+    """A convolution of a random kernel, its bias and a rectifier."""
+    rng = np.random.default_rng(0)
+    array = rng.standard_normal(kernel, np.float32)
+    bias = rng.standard_normal((1, kernel[0], 1, 1), np.float32)
+
+    def body(op, const, x):
+        y = op.nn.conv2d(x, const(array), **attributes)
+        y = op.nn.relu(op.add(y, const(bias)))
+        return op.mean(op.add(x, y) if residual else y, axis=[1])
+
+    return model(shape, body)
 
 
 def clipped():
     """Convolutions with what TVM's conversion of layouts does not know between and after them."""
     rng = np.random.default_rng(0)
-    kernels = [rng.standard_normal((32, 32, 1, 1), np.float32) for _ in range(2)]
+    first, second = (rng.standard_normal((32, 32, 1, 1), np.float32) for _ in range(2))
 
-    def build():
-        from tvm import relax
-        from tvm.relax import op
+    def body(op, const, x):
+        y = op.clip(op.nn.leakyrelu(op.nn.conv2d(x, const(first)), 0.5), -1, 6)
+        return op.nn.softplus(op.nn.conv2d(y, const(second)))
 
-        x = relax.Var("x", tensor_type(SHAPE, "float32"))
-        builder = relax.BlockBuilder()
-        with builder.function("main", [x]):
-            with builder.dataflow():
-                y = builder.emit(op.nn.conv2d(x, relax.const(kernels[0])))
-                y = builder.emit(op.clip(op.nn.leakyrelu(y, 0.5), -1, 6))
-                y = builder.emit(op.nn.conv2d(y, relax.const(kernels[1])))
-                y = builder.emit_output(op.nn.softplus(y))
-            builder.emit_func_output(y)
-        return builder.get()
-
-    return build
+    return model(SHAPE, body)
 
 
 def products(weights, *, shape=(2, 5, 24)):
-    """A product with random weights and a rectifier, as a function for from_relax."""
+    """A product with random weights and a rectifier."""
     array = np.random.default_rng(0).standard_normal(weights, np.float32)
-
-    def build():
-        from tvm import relax
-        from tvm.relax import op
-
-        x = relax.Var("x", tensor_type(shape, "float32"))
-        builder = relax.BlockBuilder()
-        with builder.function("main", [x]):
-            with builder.dataflow():
-                y = builder.emit(op.matmul(x, relax.const(array)))
-                y = builder.emit_output(op.nn.relu(y))
-            builder.emit_func_output(y)
-        return builder.get()
-
-    return build
+    return model(shape, lambda op, const, x: op.nn.relu(op.matmul(x, const(array))))
 
 
 def rewritten(build, rewrite):
