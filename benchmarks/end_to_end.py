@@ -30,7 +30,11 @@ from pytest_ansorbench.measure.arguments import Arguments, shapes_of
 from pytest_ansorbench.measure.local.caches import Predecessors
 from pytest_ansorbench.measure.local.compiled import evaluate, tensors_on
 from pytest_ansorbench.measure.local.engine import local_engine
-from pytest_ansorbench.measure.local.lowering import KERNEL_ENTRY, compile_module, compile_program
+from pytest_ansorbench.measure.local.lowering import (
+    KERNEL_ENTRY,
+    compile_module,
+    network_executable,
+)
 from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.workloads.networks.apply import with_schedules
 
@@ -120,9 +124,12 @@ def measured(
 ) -> dict[str, Any]:
     """All figures of one network, in seconds; medians over the turns."""
     import tvm
+    from tvm import relax
 
     program = with_schedules(case.program(), tasks, [best.mod for best in found])
-    plain, instrumented = (compile_program(program, target) for _ in range(2))
+    plain, instrumented = (
+        relax.VirtualMachine(network_executable(program, target), tvm.cpu()) for _ in range(2)
+    )
     calls = Calls()
     instrumented.set_instrument(calls)
     tensors = [tvm.runtime.tensor(array) for array in case.arguments()]

@@ -29,7 +29,7 @@ from tabulate import tabulate
 from pytest_ansorbench import workloads
 from pytest_ansorbench.environment import resolve_target
 from pytest_ansorbench.measure.intrinsics import register_intrinsics
-from pytest_ansorbench.measure.local.lowering import compile_program
+from pytest_ansorbench.measure.local.lowering import network_executable
 from pytest_ansorbench.records import Result
 from pytest_ansorbench.storage import read_result
 from pytest_ansorbench.winners import winners_of
@@ -119,6 +119,9 @@ def compared(name: str, path: Path) -> str:
 
 def bench_build(case: NetworkCase, result: Result, target: Target) -> VirtualMachine:
     """The network with the result's schedules of it in their places."""
+    import tvm
+    from tvm import relax
+
     tasks = case.tasks()
     found: dict[int, Any] = {
         winner.place: winner.candidate().mod
@@ -126,7 +129,8 @@ def bench_build(case: NetworkCase, result: Result, target: Target) -> VirtualMac
         if winner.case == case.id
     }
     scheduled = [found.get(place) for place in range(len(tasks))]
-    return compile_program(with_schedules(case.program(), tasks, scheduled), target)
+    program = with_schedules(case.program(), tasks, scheduled)
+    return relax.VirtualMachine(network_executable(program, target), tvm.cpu())
 
 
 def stock(case: Network, database: Database, target: Target) -> VirtualMachine:

@@ -155,7 +155,16 @@ def check_device(target: Target) -> None:
     Raises:
         CudaError: There is none, or it is of another architecture.
     """
-    wanted, own = arch_of(target), arch_of_device(device())
+    check_arch(target, arch_of_device(device()))
+
+
+def check_arch(target: Target, own: str) -> None:
+    """Check that a device, by its own architecture, runs what is compiled for a target.
+
+    Raises:
+        CudaError: It does not.
+    """
+    wanted = arch_of(target)
     digits = "".join(letter for letter in wanted if letter.isdigit())
     # Machine code runs on its own major version, from its minor version on; with a letter on its
     # own version alone (https://docs.nvidia.com/cuda/cuda-c-programming-guide/, compatibility).

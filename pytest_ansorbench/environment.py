@@ -120,10 +120,16 @@ def _cpu_of(attributes: Mapping[str, Any], text: str | None) -> str:
 
 
 def triple_of(target: Target) -> str:
-    """An LLVM target's triple, e.g. `aarch64-linux-gnu`; this machine's if it names none."""
+    """The triple of a target's CPU, a GPU's host; this machine's if it names none."""
     from tvm.target.codegen import llvm_get_system_triple
 
-    return str(target.attrs.get("mtriple", "") or llvm_get_system_triple())
+    cpu = target if target.host is None else target.host
+    return str(cpu.attrs.get("mtriple", "") or llvm_get_system_triple())
+
+
+def device_name(target: Target) -> str:
+    """TVM's and PyTorch's name of what runs that which is compiled for a target."""
+    return "cuda" if target.kind.name == "cuda" else "cpu"
 
 
 def _said(text: str | None) -> dict[str, Any]:
@@ -159,13 +165,25 @@ def laid_over(target: Target, attributes: Mapping[str, object]) -> Target:
 
 
 def check_cuda(target: Target) -> None:
-    """Check that TVM compiles for a CUDA target here, and that there is a device that runs that.
+    """Check that there is a device for a CUDA target here, and what `check_cuda_compiler` does.
 
     Raises:
         ToolchainError: One of them is not so.
     """
     try:
         check_device(target)
+    except CudaError as error:
+        raise ToolchainError(str(error)) from None
+    check_cuda_compiler(target)
+
+
+def check_cuda_compiler(target: Target) -> None:
+    """Check that TVM compiles for a CUDA target here.
+
+    Raises:
+        ToolchainError: It does not.
+    """
+    try:
         check_compiler(target)
     except CudaError as error:
         raise ToolchainError(str(error)) from None

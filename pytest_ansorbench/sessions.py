@@ -53,6 +53,8 @@ REFUSALS: Final = (
     UntunedError,
 )
 """Errors that say in one sentence why a case cannot be run."""
+_ON_GPU: Final = ("torch", "torch-compile")
+"""Other libraries that a GPU's kernels are compared with."""
 
 
 def why(error: Exception, case: str) -> str:
@@ -123,11 +125,12 @@ def executor_of(
 
 def _on_gpu(yardsticks: YardstickPlan, tell: Callable[[str], None]) -> YardstickPlan:
     """The baselines that a GPU's kernels can be compared with so far."""
-    if taking_turns(yardsticks.implementations):
+    if not {*taking_turns(yardsticks.implementations)} <= {*_ON_GPU}:
         raise MisfitError(
             "reference_kernels",
             ",".join(yardsticks.implementations),
-            "on a GPU other libraries are not timed yet, expected untuned or first",
+            f"on a GPU other libraries are not timed, expected {', '.join(_ON_GPU)}, untuned or "
+            "first",
         )
     if yardsticks.roofline:
         tell("kernels are not held against the peak: that of a GPU is not measured yet")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_ansorbench.measure.local.lowering import compile_program
+from pytest_ansorbench.measure.local.lowering import network_executable
 
 
 def infer(program, arguments):
@@ -18,6 +18,8 @@ def infer(program, arguments):
         The output as a NumPy array.
     """
     import tvm
+    from tvm import relax
 
-    machine = compile_program(program, tvm.target.Target({"kind": "llvm", "opt-level": 0}))
+    target = tvm.target.Target({"kind": "llvm", "opt-level": 0})
+    machine = relax.VirtualMachine(network_executable(program, target), tvm.cpu())
     return machine["main"](*map(tvm.runtime.tensor, arguments)).numpy()

@@ -153,9 +153,14 @@ SCRIPT = """
     from pytest_ansorbench.measure.local.engine import LocalEngine
     from pytest_ansorbench.measure.policy import FixedMeasurement
     from pytest_ansorbench.measure.program import Program
+    from pytest_ansorbench.measure.local.lowering import lowered, network_executable, object_files
+    from pytest_ansorbench.measure.remote.libraries import linked
     from pytest_ansorbench.strategies import ProgramMaker, TargetSpace, undecided
-    from pytest_ansorbench.workloads import BatchMatmul, Conv2d, Softmax
-    import types
+    from pytest_ansorbench.workloads import BatchMatmul, Check, Conv2d, Mlp, Softmax
+    from pytest_ansorbench.workloads.networks.apply import with_schedules
+    import tempfile, types
+    from pathlib import Path
+    import numpy as np, tvm
     from tvm.s_tir.meta_schedule import TuneContext
 
     load_runtime()
@@ -191,6 +196,27 @@ SCRIPT = """
             for one in built:
                 outcome = engine.run(one, FixedMeasurement())
                 print("ran", outcome.status, outcome.error)
+        # Of its layers one has a schedule, and keeps it; the others get threads.
+        network = Mlp(features=64, hidden=(64,), classes=10)
+        layer, *others = network.tasks()
+        context = TuneContext(
+            layer.mod, target=plain, space_generator=TargetSpace().start(plain), rand_state=1
+        )
+        [made, *_] = ProgramMaker(context).sample(undecided(context.generate_design_space()), [1])
+        best = [made.candidate().mod, *(None for _ in others)]
+        program = with_schedules(network.program(), [layer, *others], best)
+        check = Check(network.arguments(), np.zeros((1, 10), np.float32), 1.0, 1.0)
+        [one] = engine.build([Program.network(program)], check)
+        print("network built", one.status, one.error)
+        outcome = engine.run(one, FixedMeasurement())
+        print("network ran", outcome.status, outcome.error)
+    for module in (lowered(task.mod, target), network_executable(program, target)):
+        library = linked(["cc"], object_files(module))
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "library.so"
+            path.write_bytes(library)
+            loaded = tvm.runtime.load_module(str(path))
+            print("linked", [one.kind for one in loaded.imports])
     """
 
 
@@ -223,4 +249,10 @@ def test_first_candidates_compile_without_a_gpu_and_fail_to_run_in_a_sentence(dr
     assert [line.strip() for line in lines if line.startswith("built")] == ["built ok ok"] * 3
     ran = [line for line in lines if line.startswith("ran")]
     assert len(ran) == 6, done.stderr
-    assert all(line.startswith("ran run-error RuntimeError: CUDA Runtime Error: ") for line in ran)
+    failed = "ran run-error RuntimeError: CUDA Runtime Error: "
+    assert all(line.startswith(failed) for line in ran)
+    network = [line for line in lines if line.startswith("network")]
+    assert network[0].strip() == "network built ok"
+    assert network[1].startswith(f"network {failed}"), network[1]
+    linked = [line for line in lines if line.startswith("linked")]
+    assert len(linked) == 2 and all("cuda" in line for line in linked), done.stderr

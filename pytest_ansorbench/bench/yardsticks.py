@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from pytest_ansorbench.cores import threads_of
+from pytest_ansorbench.environment import device_name
 from pytest_ansorbench.measure.program import Program
 from pytest_ansorbench.records import (
     PEERS,
@@ -91,11 +92,14 @@ class YardstickPlan:
         """
         check = prepared.check
         assert check is not None
-        threads = threads_of(engine.target)
+        where = {
+            "device": device_name(engine.target),
+            "threads": threads_of(engine.target),
+            "cores": self.cores,
+            "folder": folder,
+        }
         return tuple(
-            peer_program(
-                one, prepared.case, check, threads=threads, cores=self.cores, folder=folder
-            )
+            peer_program(one, prepared.case, check, **where)
             for one in taking_turns(self.implementations)
         )
 

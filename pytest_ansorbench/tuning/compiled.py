@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from pytest_ansorbench.cores import threads_of
-from pytest_ansorbench.environment import ToolchainError
+from pytest_ansorbench.environment import ToolchainError, device_name
 from pytest_ansorbench.measure.intrinsics import register_intrinsics
 from pytest_ansorbench.measure.local.lowering import lowered, network_executable
 from pytest_ansorbench.storage.files import written_whole
@@ -37,11 +37,14 @@ os.environ.setdefault("TVM_NUM_THREADS", "{threads}")  # as it was measured
 import numpy as np, tvm
 from tvm import relax
 here = pathlib.Path(__file__).resolve().parent
-machine = relax.VirtualMachine(tvm.runtime.load_module(str(here / "{library}")), tvm.cpu())
+device = tvm.device("{device}")
+machine = relax.VirtualMachine(tvm.runtime.load_module(str(here / "{library}")), device)
+def given(arrays):
+    return [tvm.runtime.tensor(array, device) for array in arrays]
 with np.load(here / "{weights}") as stored:
-    weights = [tvm.runtime.tensor(stored[name].view(name.split()[1])) for name in stored.files]
+    weights = given(stored[name].view(name.split()[1]) for name in stored.files)
 def run(*inputs):  # {inputs}
-    return machine["main"](*map(tvm.runtime.tensor, inputs), *weights)
+    return machine["main"](*given(inputs), *weights)
 if __name__ == "__main__":
     print(run({zeros}))
 '''
@@ -51,10 +54,13 @@ import os, pathlib
 os.environ.setdefault("TVM_NUM_THREADS", "{threads}")  # as it was measured
 import numpy as np, tvm
 here = pathlib.Path(__file__).resolve().parent
+device = tvm.device("{device}")
 kernel = tvm.runtime.load_module(str(here / "{library}"))["main"]
+def given(arrays):
+    return [tvm.runtime.tensor(array, device) for array in arrays]
 def run(*inputs):  # {inputs}
-    outputs = [tvm.runtime.tensor(array) for array in [{outputs}]]
-    kernel(*map(tvm.runtime.tensor, inputs), *outputs)
+    outputs = given([{outputs}])
+    kernel(*given(inputs), *outputs)
     return [one.numpy() for one in outputs]
 if __name__ == "__main__":
     print(*run({zeros}))
@@ -67,6 +73,7 @@ class Compiled:
 
     case: str  # its id
     executable: Executable | Module  # of a network what a virtual machine is made of
+    device: str  # that it runs on, by TVM's name
     threads: int  # that it was measured on
     inputs: Shapes
     weights: tuple[NDArray[Any], ...] = ()  # of a network, the last arguments of its `main`
@@ -81,18 +88,20 @@ class Compiled:
         register_intrinsics(target)
         tasks = case.tasks()
         threads = threads_of(target)
+        device = device_name(target)
         if isinstance(case, NetworkCase):
             program = case.program()
             best = [scheduled.get(place) for place in range(len(tasks))]
             executable = network_executable(with_schedules(program, tasks, best), target)
             weights = case.weights() if isinstance(case, DrawnNetwork) else ()
             inputs = [(one.dtype, one.shape) for one in main_inputs(program, len(weights))]
-            return cls(case.id, executable, threads, inputs, weights)
+            return cls(case.id, executable, device, threads, inputs, weights)
         [task] = tasks
         arguments = arguments_of(task.mod)
         first = len(arguments) - (task.outputs or outputs_of(task.mod))
         kernel = lowered(scheduled.get(0, task.mod), target)
-        return cls(case.id, kernel, threads, arguments[:first], outputs=tuple(arguments[first:]))
+        inputs, outputs = arguments[:first], tuple(arguments[first:])
+        return cls(case.id, kernel, device, threads, inputs, outputs=outputs)
 
     @property
     def is_network(self) -> bool:
@@ -150,6 +159,7 @@ class Compiled:
         return (_NETWORK if self.is_network else _OPERATOR).format(
             **names,
             case=" ".join(repr(self.case)[1:-1].replace('"', "'").split()),
+            device=self.device,
             threads=self.threads,
             inputs=shown,
             zeros=_zeros(self.inputs),

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -16,6 +19,21 @@ class NoKernel(Exception):
     """A library cannot compute a case; the message says why."""
 
 
+class Host:
+    """What a library computes on; this class, this process, where a call returns when done."""
+
+    def seconds(self, call: Callable[[], Any], calls: int) -> float:
+        """Seconds of so many calls."""
+        started_s = time.perf_counter()
+        for _ in range(calls):
+            call()
+        return time.perf_counter() - started_s
+
+    def flush(self, size: int) -> None:
+        """Copy so many bytes, which takes others' from the caches."""
+        np.ones(size, np.uint8).copy()
+
+
 @dataclass(frozen=True)
 class LibraryKernel:
     """A case as a library computes it, on inputs that are in place."""
@@ -24,6 +42,7 @@ class LibraryKernel:
     """Computes the outputs, in the library's own types and layouts."""
     outputs: Callable[[Any], Sequence[NDArray[Any]]]
     """Makes of that the outputs as the case has them."""
+    host: Host = Host()  # noqa: RUF009 - has no state
 
 
 def library_of(implementation: str) -> str:

@@ -12,12 +12,9 @@ import os
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
-
-import numpy as np
 
 from pytest_ansorbench.measure.arguments import dump_check, load_check, mismatch
 from pytest_ansorbench.measure.local.channel import Channel, answer, told
@@ -54,21 +51,17 @@ class PeerMain:
         return {}
 
     def call(self) -> dict[str, Any]:
-        started_s = time.perf_counter()
-        self._ready().call()
-        return {"seconds": time.perf_counter() - started_s}
+        kernel = self._ready()
+        return {"seconds": kernel.host.seconds(kernel.call, 1)}
 
     def time(self, calls: int, samples: int, flush_mb: int) -> dict[str, Any]:
-        call = self._ready().call
-        call()
+        kernel = self._ready()
+        kernel.call()
         seconds = []
         for _ in range(samples):
             if flush_mb:
-                np.ones(flush_mb * 1_000_000, np.uint8).copy()
-            started_s = time.perf_counter()
-            for _ in range(calls):
-                call()
-            seconds.append((time.perf_counter() - started_s) / calls)
+                kernel.host.flush(flush_mb * 1_000_000)
+            seconds.append(kernel.host.seconds(kernel.call, calls) / calls)
         return {"seconds": seconds}
 
     def check(self) -> dict[str, Any]:
@@ -96,7 +89,7 @@ class PeerMain:
                     "torch": torch_kernels.eager_kernel,
                     "torch-compile": torch_kernels.compiled_kernel,
                 }
-                return made[name](*given)
+                return made[name](*given, self._request["device"])
             case name:
                 from pytest_ansorbench.yardsticks import onnx_kernels
 

@@ -41,6 +41,7 @@ def peer_program(
     case: Case,
     check: Check,
     *,
+    device: str,
     threads: int,
     cores: Sequence[int] | None,
     folder: Path,
@@ -53,6 +54,7 @@ def peer_program(
         implementation: Whose it is.
         case: The case.
         check: What it is called with, and what it is to compute.
+        device: What it computes on, `cpu` or `cuda`.
         threads: Its threads.
         cores: Cores that it may run on; None for those that kernels have by default.
         folder: Where it may keep files, one for each case; all libraries read the same.
@@ -61,6 +63,7 @@ def peer_program(
         "implementation": implementation,
         "source": None,
         "refused": "",
+        "device": device,
         "threads": threads,
         "cores": [*(cores or usable_cores().to_pin_to or ())],
         "folder": str(folder),

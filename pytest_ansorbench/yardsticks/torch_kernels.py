@@ -1,8 +1,8 @@
-"""Cases in PyTorch on a CPU, eager or compiled, with the settings that suit them best."""
+"""Cases in PyTorch, eager or compiled, with the settings that suit them best."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,7 +13,7 @@ from pytest_ansorbench.workloads.networks.imported import from_exported_program
 from pytest_ansorbench.workloads.networks.sources import ExportedFile
 from pytest_ansorbench.workloads.networks.to_torch import to_torch
 from pytest_ansorbench.workloads.operator import Operator
-from pytest_ansorbench.yardsticks.kernel import LibraryKernel, NoKernel
+from pytest_ansorbench.yardsticks.kernel import Host, LibraryKernel, NoKernel
 from pytest_ansorbench.yardsticks.sources import (
     PT2,
     Source,
@@ -31,19 +31,44 @@ _OPSET: Final = 18
 """Of the ONNX files: layer normalization is one operator from 17 on."""
 
 
-def eager_kernel(source: Source, inputs: Sequence[NDArray[Any]], threads: int) -> LibraryKernel:
+class Gpu(Host):
+    """PyTorch's first CUDA device, which works while a call has returned."""
+
+    def seconds(self, call: Callable[[], Any], calls: int) -> float:
+        """Between events on the device before and after them, as TVM counts."""
+        import torch
+
+        first, last = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        first.record()
+        for _ in range(calls):
+            call()
+        last.record()
+        last.synchronize()
+        return float(first.elapsed_time(last)) / 1e3
+
+    def flush(self, size: int) -> None:
+        import torch
+
+        torch.ones(size, dtype=torch.uint8, device="cuda").clone()
+
+
+def eager_kernel(
+    source: Source, inputs: Sequence[NDArray[Any]], threads: int, device: str = "cpu"
+) -> LibraryKernel:
     """A case in eager mode; images have their channels last in memory."""
-    return _kernel(_module(source), source, inputs, threads)
+    return _kernel(_module(source, device), source, inputs, threads, device)
 
 
-def compiled_kernel(source: Source, inputs: Sequence[NDArray[Any]], threads: int) -> LibraryKernel:
+def compiled_kernel(
+    source: Source, inputs: Sequence[NDArray[Any]], threads: int, device: str = "cpu"
+) -> LibraryKernel:
     """A case compiled by Inductor, which packs weights ahead of time and tries kernels."""
     import torch
     from torch._inductor import config
 
     config.freezing = True
-    compiled = torch.compile(_module(source), mode="max-autotune")
-    return _kernel(compiled, source, inputs, threads)
+    compiled = torch.compile(_module(source, device), mode="max-autotune")
+    return _kernel(compiled, source, inputs, threads, device)
 
 
 def export(source: Source, inputs: Sequence[NDArray[Any]], path: Path) -> None:
@@ -68,30 +93,41 @@ def export(source: Source, inputs: Sequence[NDArray[Any]], path: Path) -> None:
         raise NoKernel(f"it cannot be exported: {said}") from error
 
 
-def _module(source: Source) -> Any:
-    """A case as a module of PyTorch's."""
+def _module(source: Source, device: str = "cpu") -> Any:
+    """A case as a module of PyTorch's, its weights on a device: NoKernel if that is not there."""
+    import torch
+    from torch.export.passes import move_to_device_pass
+
+    if device == "cuda" and not torch.cuda.is_available():
+        raise NoKernel(f"torch {torch.__version__} sees no CUDA device: install one built for CUDA")
     case = shipped_case(source)
     if isinstance(case, Operator):
-        return operator_module(case)
+        return operator_module(case).to(device)
     if case is not None:
         graph = case.graph()
-        return to_torch(graph, draw_weights(graph, seed=case.id))
+        return to_torch(graph, draw_weights(graph, seed=case.id)).to(device)
     path = file_of(source, PT2)
     if path is None:
         raise NoKernel(f"torch does not read {Path(source['file']).name}: give it a .pt2 file")
     read = from_exported_program(path, shapes=source["shapes"]).read
     assert isinstance(read, ExportedFile)
-    return read.program().module()
+    return move_to_device_pass(read.program(), device).module()
 
 
 def _kernel(
-    module: Any, source: Source, inputs: Sequence[NDArray[Any]], threads: int
+    module: Any,
+    source: Source,
+    inputs: Sequence[NDArray[Any]],
+    threads: int,
+    device: str,
 ) -> LibraryKernel:
     import torch
 
     torch.set_num_threads(threads)
     torch.set_float32_matmul_precision("highest")
-    tensors = [tensor_of(array) for array in laid_out(source, inputs)]
+    torch.backends.cudnn.allow_tf32 = False
+    torch.backends.cudnn.benchmark = True
+    tensors = [tensor_of(array).to(device) for array in laid_out(source, inputs)]
 
     def call() -> Any:
         with torch.inference_mode():
@@ -100,7 +136,7 @@ def _kernel(
     def outputs(returned: Any) -> Sequence[NDArray[Any]]:
         return brought_back(source, [*_arrays(returned)])
 
-    return LibraryKernel(call, outputs)
+    return LibraryKernel(call, outputs, Gpu() if device == "cuda" else Host())
 
 
 def _arrays(returned: Any) -> Iterator[NDArray[Any]]:
@@ -111,7 +147,7 @@ def _arrays(returned: Any) -> Iterator[NDArray[Any]]:
         # NumPy lacks bfloat16.
         wide = torch.promote_types(returned.dtype, torch.float32)
         is_float = returned.dtype.is_floating_point
-        yield np.asarray((returned.to(wide) if is_float else returned).numpy())
+        yield np.asarray((returned.to(wide) if is_float else returned).cpu().numpy())
     else:
         for one in returned:
             yield from _arrays(one)

@@ -29,7 +29,7 @@ SHORT = SideBySide(slice_ms=1.0, precision=0.0, turns=Span(3, 3), sets=Span(1, 1
 
 def peer(name: Any, folder: Path, case: Any = MATMUL, check: Check | None = None) -> PeerProgram:
     check = check or MATMUL.check()
-    return peer_program(name, case, check, threads=1, cores=None, folder=folder)
+    return peer_program(name, case, check, device="cpu", threads=1, cores=None, folder=folder)
 
 
 def measured(engine: Any, *peers: PeerProgram) -> list[MeasuredInTurn]:
@@ -121,6 +121,7 @@ def compare(implementation: str, case: Any, check: Check) -> None:
         "implementation": implementation,
         "source": source_of(case),
         "refused": "",
+        "device": "cpu",
         "threads": 1,
         "cores": [],
         "folder": "nowhere",
@@ -130,6 +131,14 @@ def compare(implementation: str, case: Any, check: Check) -> None:
     assert main.check() == {"wrong": ""}
     [seconds] = main.time(2, 1, 1)["seconds"]
     assert seconds > 0.0
+
+
+def test_without_a_gpu_torch_computes_on_none() -> None:
+    torch = pytest.importorskip("torch")
+    if torch.cuda.is_available():
+        pytest.skip("there is a GPU")
+    with pytest.raises(NoKernel, match=r"sees no CUDA device: install one built for CUDA$"):
+        eager_kernel(source_of(MATMUL), MATMUL.check().inputs, 1, "cuda")
 
 
 def test_torch_reads_no_onnx_file() -> None:

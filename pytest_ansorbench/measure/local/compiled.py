@@ -8,7 +8,7 @@ import sys
 import tempfile
 import time
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean, median
@@ -29,9 +29,9 @@ from pytest_ansorbench.measure.local.caches import Predecessors
 from pytest_ansorbench.measure.local.lowering import (
     KERNEL_ENTRY,
     compile_module,
-    compile_program,
+    network_executable,
 )
-from pytest_ansorbench.measure.local.places import Device, Place, tensors_on
+from pytest_ansorbench.measure.local.places import Device, Place
 from pytest_ansorbench.measure.verification import LATE, LATE_S, Called
 from pytest_ansorbench.packed import PackedError, unpack_program, unpack_schedule
 from pytest_ansorbench.travel import unpacked
@@ -213,27 +213,50 @@ class CompiledKernel(PlacedKernel, Compiled):
 
 
 class CompiledNetwork(Compiled):
-    """A fused Relax module on a virtual machine of its own, which allocates its output itself."""
+    """A fused Relax module on a virtual machine of its own, which allocates its output itself.
 
-    def __init__(self, program: IRModule, target: Target) -> None:
-        self._machine = compile_program(program, target)
+    Its inputs, weights too, are put on the device once.
+    """
+
+    def __init__(
+        self,
+        program: IRModule,
+        target: Target,
+        device: Device = Device(),  # noqa: B008 - has no state
+    ) -> None:
+        self._executable = network_executable(program, target)
+        self._device = device
+        if device.tvm is None:
+            self._load()
 
     @classmethod
-    def of_saved(cls, payload: bytes, target: Target) -> CompiledNetwork:
+    def of_saved(cls, payload: bytes, target: Target, device: Device) -> CompiledNetwork:
         """Apply schedules to the tasks of a network, as `SavedNetwork` writes them, and compile."""
         saved = json.loads(payload)
         tasks, scheduled = [], []
         for program, schedule in saved["kernels"]:
             tasks.append(Task("", unpack_program(program), 1))
             scheduled.append(unpack_schedule(schedule, tasks[-1].mod).mod)
-        return cls(with_schedules(unpack_program(saved["program"]), tasks, scheduled), target)
+        program = with_schedules(unpack_program(saved["program"]), tasks, scheduled)
+        return cls(program, target, device)
+
+    def _load(self) -> None:
+        """Make machine code and a virtual machine, which has a device in use from now on."""
+        import tvm
+        from tvm import relax
+
+        where = tvm.cpu() if self._device.tvm is None else self._device.tvm
+        self._machine = relax.VirtualMachine(self._executable, where)
 
     def take(
         self, shapes: Shapes, check: Check | None, surroundings: Surroundings | None = None
     ) -> None:
         """Take the inputs of the check; nothing is around a network."""
         assert check is not None
-        self._tensors = tensors_on(map(aligned, check.inputs))
+        if self._device.tvm is not None:
+            self._load()
+        arrays = [*map(aligned, check.inputs)]
+        self._tensors = self._device.place(arrays, [*map(bytes_of, arrays)]).tensors
         self._machine.save_function("main", _NETWORK_ENTRY, *self._tensors)
         self._returned: Any = None
         others = check.inputs if check.fresh is None else check.fresh.inputs
@@ -243,11 +266,10 @@ class CompiledNetwork(Compiled):
             if one is not other
         ]
         self._own = OwnInputs([check.inputs[place] for place in self._varying])
+        self._own_place = self._device.place(self._own.arrays, self._own.memories)
 
     def call(self) -> float:
-        started_s = time.perf_counter()
-        self.call_again()
-        return time.perf_counter() - started_s
+        return self._called(self._machine.module[_NETWORK_ENTRY])
 
     def outputs(self) -> Sequence[NDArray[Any]]:
         """What it computes; it is called for that once more if calls were timed since."""
@@ -257,25 +279,39 @@ class CompiledNetwork(Compiled):
 
     def damage(self) -> str:
         """What it wrote to those inputs that are not weights, or beside them."""
+        self._own_place.fetch()
         return self._own.damage()
 
     def call_again(self) -> None:
-        self._returned = self._machine.module[_NETWORK_ENTRY]()
+        self.call()
 
     def call_on(self, check: Check) -> float:
         self._own.hold([check.inputs[place] for place in self._varying])
-        arrays = [*map(aligned, check.inputs)]
-        for place, own in zip(self._varying, self._own.arrays, strict=True):
-            arrays[place] = own
-        tensors = tensors_on(arrays)
+        self._own_place.send()
+        tensors = [*self._tensors]
+        for place, own in zip(self._varying, self._own_place.tensors, strict=True):
+            tensors[place] = own
+        return self._called(self._machine["main"], *tensors)
+
+    def _called(self, function: Callable[..., Any], *tensors: Any) -> float:
+        """Keep what a function returns; seconds until it was done."""
+        self._device.sync()
         started_s = time.perf_counter()
-        self._returned = self._machine["main"](*tensors)
+        self._returned = function(*tensors)
+        self._device.sync()
         return time.perf_counter() - started_s
 
     def _time(self, calls: int, samples: int, flush_bytes: int) -> list[float]:
         self._returned = None
-        module = self._machine.module
-        return evaluate(module, _NETWORK_ENTRY, (), calls, samples, flush_bytes=flush_bytes)
+        return evaluate(
+            self._machine.module,
+            _NETWORK_ENTRY,
+            (),
+            calls,
+            samples,
+            device=self._device.tvm,
+            flush_bytes=flush_bytes,
+        )
 
 
 def arrays_in(value: Any) -> Iterator[NDArray[Any]]:

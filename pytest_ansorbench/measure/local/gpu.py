@@ -39,18 +39,24 @@ def describe_gpu() -> dict[str, Any]:
     CudaError if there is none.
     """
     first = device()
-    name = str(first.device_name)
-    nvml = _Nvml(name)
+    nvml = _Nvml(str(first.device_name))
     return {
-        "name": name,
-        "arch": arch_of_device(first),
-        "multiprocessors": int(first.multi_processor_count),
-        "l2_bytes": int(first.l2_cache_size_bytes),
-        "memory_bytes": int(first.total_global_memory),
+        **described(first),
         "driver": _text(nvml.asked(lambda n, _: n.nvmlSystemGetDriverVersion())),
         "most_sm_mhz": nvml.asked(lambda n, gpu: n.nvmlDeviceGetMaxClockInfo(gpu, 1)),
         "most_memory_mhz": nvml.asked(lambda n, gpu: n.nvmlDeviceGetMaxClockInfo(gpu, 2)),
         "power_limit_w": nvml.asked(lambda n, gpu: n.nvmlDeviceGetEnforcedPowerLimit(gpu) / 1e3),
+    }
+
+
+def described(gpu: Any) -> dict[str, Any]:
+    """What TVM knows of a CUDA device, here or behind RPC."""
+    return {
+        "name": str(gpu.device_name),
+        "arch": arch_of_device(gpu),
+        "multiprocessors": int(gpu.multi_processor_count),
+        "l2_bytes": int(gpu.l2_cache_size_bytes),
+        "memory_bytes": int(gpu.total_global_memory),
     }
 
 

@@ -11,8 +11,8 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from tvm import IRModule
+    from tvm.ir.transform import Pass
     from tvm.runtime import Executable, Module
-    from tvm.runtime.vm import VirtualMachine
     from tvm.target import Target
 
 KERNEL_ENTRY: Final = "main"
@@ -47,12 +47,9 @@ def lowered(mod: IRModule, target: Target) -> Module:
     mod = RemoveWeightLayoutRewriteBlock(skip_tensor_rewrite=True)(mod)
     if target.kind.name != "cuda":
         return build(mod, target=target)
-    from tvm.s_tir import dlight
-
     with target:  # which is where TVM's call of the compiler finds the architecture
         if not _has_threads(mod):
-            # TVM's pass `DefaultGPUSchedule` takes one block only.
-            mod = dlight.ApplyDefaultSchedule(dlight.gpu.Fallback())(mod)
+            mod = _untuned_on_gpu()(mod)
         return build(mod, target=target)
 
 
@@ -70,20 +67,33 @@ def _binds(statement: Any) -> bool:
     return any(_binds(part) for part in parts if part is not None)
 
 
-def compile_program(program: IRModule, target: Target) -> VirtualMachine:
-    """Compile a network in memory, as `compile_relax` does once tuned functions are in place."""
-    import tvm
-    from tvm import relax
-
-    return relax.VirtualMachine(network_executable(program, target), tvm.cpu())
-
-
 def network_executable(program: IRModule, target: Target) -> Executable:
-    """Compile a network to what a virtual machine is made of, or a library written."""
+    """Compile a network to what a virtual machine is made of, or a library written.
+
+    As `compile_relax` does once tuned functions are in place. For CUDA its kernels are launched one
+    by one; no CUDA graph is made.
+    """
     import tvm
     from tvm import relax
-    from tvm.relax.backend.cpu_generic.pipeline import dataflow_lower_passes, finalize_passes
 
-    passes = [*dataflow_lower_passes(target), *finalize_passes(target)]
+    if target.kind.name == "cuda":
+        from tvm.relax.backend.cuda import pipeline
+
+        passes = [_untuned_on_gpu()]
+    else:
+        from tvm.relax.backend.cpu_generic import pipeline
+
+        passes = []
+    passes += [*pipeline.dataflow_lower_passes(target), *pipeline.finalize_passes(target)]
     with target, tvm.transform.PassContext(opt_level=3):
         return relax.build(program, target=target, relax_pipeline=tvm.transform.Sequential(passes))
+
+
+def _untuned_on_gpu() -> Pass:
+    """Gives a GPU's threads to functions that no search has scheduled.
+
+    TVM's pass `DefaultGPUSchedule` takes functions of one block only.
+    """
+    from tvm.s_tir import dlight
+
+    return dlight.ApplyDefaultSchedule(dlight.gpu.Fallback())

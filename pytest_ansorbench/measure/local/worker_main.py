@@ -38,9 +38,11 @@ _Result = TypeVar("_Result")
 _KINDS: Final[Mapping[str, Callable[[bytes, Target, Device], Compiled]]] = MappingProxyType(
     {
         "kernel": lambda payload, target, device: CompiledKernel(_module(payload), target, device),
-        "network": lambda payload, target, _: _network(_module(payload), target),
+        "network": lambda payload, target, device: CompiledNetwork(
+            _module(payload), target, device
+        ),
         "saved": CompiledKernel.of_saved,
-        "saved-network": lambda payload, target, _: CompiledNetwork.of_saved(payload, target),
+        "saved-network": CompiledNetwork.of_saved,
     }
 )
 _FOR_LINKERS: Final[Mapping[str, Callable[[IRModule, Target], Module | Executable]]] = (
@@ -179,12 +181,6 @@ def _place_threads(cores: Sequence[int]) -> None:
     left = os.sched_getaffinity(caller) - taken
     if taken and left:
         os.sched_setaffinity(caller, left)
-
-
-def _network(program: IRModule, target: Target) -> Compiled:
-    if target.kind.name == "cuda":
-        raise ValueError("a network cannot be measured on a GPU yet")
-    return CompiledNetwork(program, target)
 
 
 def _module(payload: bytes) -> IRModule:

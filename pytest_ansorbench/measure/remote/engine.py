@@ -6,7 +6,14 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from pytest_ansorbench.environment import MisfitError, check_toolchain, resolve_target, triple_of
+from pytest_ansorbench.cuda import CudaError, check_arch
+from pytest_ansorbench.environment import (
+    check_cuda_compiler,
+    check_toolchain,
+    device_name,
+    resolve_target,
+    triple_of,
+)
 from pytest_ansorbench.measure.engine import EngineError
 from pytest_ansorbench.measure.intrinsics import register_intrinsics
 from pytest_ansorbench.measure.local.asking import ProgramFailure
@@ -58,8 +65,12 @@ class RemoteEngine(ForkingEngine):
             relay = self._relays.ready(None)
             relay.allow(self._settings.run_timeout_s)
             device, _ = relay.ask({"op": "describe"})
+            if gpu := device["gpu"]:
+                check_arch(self.target, gpu["arch"])
         except (ProgramFailure, ServerDied) as error:
             raise EngineError(f"the device does not describe itself: {error}") from None
+        except CudaError as error:
+            raise EngineError(str(error)) from None
         is_for_x86 = triple_of(self.target).startswith(("x86_64-", "i386-", "i686-"))
         return {
             **dict.fromkeys(here),
@@ -71,6 +82,7 @@ class RemoteEngine(ForkingEngine):
             "triple": device["triple"],
             "emulated": device["on_x86"] and not is_for_x86,
             **self._remote.conditions(),
+            **({"gpu": gpu} if gpu else {}),
             "target": str(self.target),
         }
 
@@ -103,11 +115,15 @@ class RemoteEngine(ForkingEngine):
         self.supervisor.replace(self.supervisor.server)
 
     def _new_server(self) -> ForkServer:
-        return ForkServer(threads=1, memory_limit_mb=self._settings.memory_limit_mb, caches="warm")
+        limit_mb, device = self._settings.memory_limit_mb, device_name(self.target)
+        return ForkServer(
+            threads=1, memory_limit_mb=limit_mb, device="" if device == "cpu" else device
+        )
 
     def _new_builder(self) -> Builder:
         settings = self._settings
-        self._relays = Relays(self.supervisor, self._lease, self._session_s)
+        device = device_name(self.target)
+        self._relays = Relays(self.supervisor, self._lease, self._session_s, device)
         linked = LinkedLibrary(self._remote.linker, self.target, self._relays, settings.flush_mb)
         return Builder(self.supervisor, self.target, {}, settings, "object", linked.taken)
 
@@ -138,9 +154,7 @@ def remote_engine(
     """The engine for a target as users give it, JSON; None for a device like this machine's CPU."""
     check_toolchain()
     resolved = resolve_target(target)
-    if resolved.kind.name != "llvm":
-        raise MisfitError(
-            "target", target, "behind RPC only CPUs can be measured so far, expected an LLVM target"
-        )
+    if resolved.kind.name == "cuda":
+        check_cuda_compiler(resolved)
     register_intrinsics(resolved)
     return RemoteEngine(resolved, settings, remote)

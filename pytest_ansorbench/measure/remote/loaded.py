@@ -27,7 +27,13 @@ class Inputs:
     """Arrays on the device, each sent once a session: programs must not write to them."""
 
     def __init__(self, device: Any) -> None:
+        import tvm
+        from tvm.rpc.base import RPC_SESS_MASK
+
         self.device = device
+        # Whether a call returns before it is done.
+        kind = device.dlpack_device_type() % RPC_SESS_MASK
+        self.is_asynchronous = kind != tvm.cpu().dlpack_device_type()
         self._sent: dict[int, Any] = {}  # by identity of the array, which lives as long
 
     def of(self, check: Check) -> list[Any]:
@@ -52,7 +58,7 @@ class LoadedKernel(PlacedKernel, Loaded):
     """A kernel, which is given its output to write to."""
 
     def __init__(self, module: Any, shapes: Shapes, inputs: Inputs) -> None:
-        super().__init__(module, _OverRpc(inputs.device))
+        super().__init__(module, _device_of(inputs))
         self._shapes = shapes
 
     def take(self, check: Check | None) -> None:
@@ -71,6 +77,17 @@ class _OverRpc(Device):
 
     def place(self, arrays: Sequence[NDArray[Any]], memories: Sequence[NDArray[np.uint8]]) -> Place:
         return _Sent(arrays, self.tvm)
+
+
+class _AsynchronousOverRpc(_OverRpc):
+    """Such a device whose calls return before they are done."""
+
+    def sync(self) -> None:
+        self.tvm.sync()
+
+
+def _device_of(inputs: Inputs) -> Device:
+    return (_AsynchronousOverRpc if inputs.is_asynchronous else _OverRpc)(inputs.device)
 
 
 class _Sent(Place):
@@ -100,6 +117,7 @@ class LoadedNetwork(Loaded):
 
         self._machine = relax.VirtualMachine(module, inputs.device)
         self._inputs = inputs
+        self._device = _device_of(inputs)
         self._held: Check | None = None  # whose inputs the machine holds
 
     def take(self, check: Check | None) -> None:
@@ -133,7 +151,7 @@ class LoadedNetwork(Loaded):
 
     def call_on(self, check: Check) -> float:
         self._hold(check)
-        return first_run(self._machine.module, _INVOKE, (_MAIN,))
+        return first_run(self._machine.module, _INVOKE, (_MAIN,), self._device)
 
     def _hold(self, check: Check) -> None:
         if self._held is not check:

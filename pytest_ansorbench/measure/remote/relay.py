@@ -40,15 +40,17 @@ class DeviceSession(Asking):
 class Relays:
     """The session with the device, opened when it is needed and renewed before it ends."""
 
-    def __init__(self, supervisor: Supervisor, lease: Lease, session_s: float) -> None:
+    def __init__(self, supervisor: Supervisor, lease: Lease, session_s: float, device: str) -> None:
         """After `session_s` the device ends a session; after half of it, it is renewed.
 
-        For networks it is as many times that as they have functions.
+        For networks it is as many times that as they have functions. `device` is TVM's name of
+        what there runs programs.
         """
         self.lost = 0  # sessions that ended before they were to
         self._supervisor = supervisor
         self._lease = lease
         self._session_s = session_s
+        self._device = device
         self._session: DeviceSession | None = None
 
     def fresh(self, check: Check | None, functions: int = 1) -> DeviceSession:
@@ -59,9 +61,9 @@ class Relays:
         child = self._supervisor.fork(check, "relay")
         session = DeviceSession(child, check, functions, time.monotonic() + session_s / 2)
         session.allow(_OPEN_S)
-        request = {"op": "open", "host": offer.host, "port": offer.port}
+        where = {"host": offer.host, "port": offer.port, "matchkey": offer.matchkey}
         try:
-            session.ask({**request, "matchkey": offer.matchkey, "timeout_s": session_s})
+            session.ask({"op": "open", **where, "timeout_s": session_s, "device": self._device})
         except ProgramFailure as error:
             session.child.kill()
             session.end()

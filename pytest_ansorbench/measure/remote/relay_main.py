@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pytest_ansorbench.measure.arguments import Shapes
 from pytest_ansorbench.measure.local.channel import Channel, answer
+from pytest_ansorbench.measure.local.gpu import described
 from pytest_ansorbench.measure.remote.loaded import Inputs, Loaded, LoadedKernel, LoadedNetwork
 from pytest_ansorbench.measure.verification import computed, fault
 
@@ -60,19 +61,25 @@ class RelayMain:
     def serve(self) -> None:
         answer(self._channel, {name: getattr(self, name) for name in _OPERATIONS})
 
-    def open(self, host: str, port: int, matchkey: str, timeout_s: float) -> dict[str, Any]:
-        """Connect to a device, which ends the session by itself after a time."""
+    def open(
+        self, host: str, port: int, matchkey: str, timeout_s: float, device: str
+    ) -> dict[str, Any]:
+        """Connect to a device, which ends the session by itself after a time.
+
+        `device` is TVM's name of what there runs programs.
+        """
         from tvm import rpc
 
         # TVM's C++ server ends for good on a timeout that is no whole number.
         self._session = rpc.connect(host, port, matchkey, session_timeout=math.ceil(timeout_s))
-        self._inputs = Inputs(self._session.cpu())
+        self._inputs = Inputs(self._session.device(device))
         return {}
 
     def describe(self) -> dict[str, Any]:
         """What the device says of itself; None for what it cannot."""
         said = {name: self._said(function) for name, function in _KNOWN.items()}
-        return {**said, "on_x86": self._is_on_x86()}
+        gpu = described(self._inputs.device) if self._inputs.is_asynchronous else None
+        return {**said, "on_x86": self._is_on_x86(), "gpu": gpu}
 
     def load(self, program: int, kind: str, shapes: Shapes, payload: bytes) -> dict[str, Any]:
         """Upload a shared library and load it."""
