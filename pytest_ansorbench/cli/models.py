@@ -12,7 +12,6 @@ from pytest_ansorbench.cli.exits import Refusal, parsed
 
 if TYPE_CHECKING:
     from pytest_ansorbench.workloads import Case
-    from pytest_ansorbench.workloads.networks.rewrites import Rewrite
 
 
 def add_shapes(parser: argparse.ArgumentParser) -> None:
@@ -26,14 +25,26 @@ def add_shapes(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def case_given(word: str, shapes: Sequence[str], rewrite: Rewrite | None = None) -> Case:
+def add_rewrite(parser: argparse.ArgumentParser, default: str) -> None:
+    parser.add_argument(
+        "--rewrite",
+        default=default,
+        metavar="NAME",
+        help="what becomes of a model before the search: none, channels-last, packed (and weights "
+        "in blocks), or winograd (and its form of 3 x 3 convolutions) (default: %(default)s)",
+    )
+
+
+def case_given(word: str, shapes: Sequence[str], rewrite: str = "none") -> Case:
     """A shipped case by its id, a model by its file, or what a function of a module returns."""
     from pytest_ansorbench.workloads.given import FixedShapes, case_of
+    from pytest_ansorbench.workloads.networks.rewrites import rewrite_named
 
     import_from_here()
     extents = dict(parsed("--shape", one, _shape) for one in shapes)
+    made = parsed("--rewrite", rewrite, rewrite_named)
     try:
-        return case_of(word, shapes=extents, rewrite=rewrite)
+        return case_of(word, shapes=extents, rewrite=made)
     except FixedShapes as error:
         raise Refusal(f"bad --shape: {error}") from None
 

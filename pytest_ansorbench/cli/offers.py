@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from pytest_ansorbench.cli.exits import HOLDS, Refusal
-from pytest_ansorbench.cli.models import add_shapes, case_given, import_from_here
+from pytest_ansorbench.cli.models import add_rewrite, add_shapes, case_given, import_from_here
 
 if TYPE_CHECKING:
     from pytest_ansorbench.strategies import Registry, Strategy
@@ -32,6 +32,7 @@ def add_commands(commands: argparse._SubParsersAction[Any]) -> None:
         "as torch.export.save writes it; or module:function, which returns one",
     )
     add_shapes(tasks)
+    add_rewrite(tasks, "none")
     tasks.add_argument(
         "--strategy",
         metavar="NAME",
@@ -72,7 +73,7 @@ def _tasks(given: argparse.Namespace) -> int:
     from pytest_ansorbench.search import describe_tasks
 
     try:
-        case = case_given(given.case, given.shape)
+        case = case_given(given.case, given.shape, given.rewrite)
         [strategy] = strategies_given([given.strategy])
         check_toolchain()
         target = resolve_target(given.target)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pytest_ansorbench.cli.exits import BROKEN, HOLDS, UNDECIDED, Refusal, parsed
 from pytest_ansorbench.cli.formats import terminal
-from pytest_ansorbench.cli.models import add_shapes, case_given
+from pytest_ansorbench.cli.models import add_rewrite, add_shapes, case_given
 from pytest_ansorbench.cli.offers import strategies_given
 from pytest_ansorbench.options.declarations import (
     OPTIONS,
@@ -85,13 +85,7 @@ def add_command(commands: argparse._SubParsersAction[Any]) -> None:
         metavar="NAME",
         help="strategy that searches, by its name or as module:NAME (default: %(default)s)",
     )
-    tune.add_argument(
-        "--rewrite",
-        default=TUNING_REWRITE,
-        metavar="NAME",
-        help="what becomes of a model before the search: none, channels-last, packed (and weights "
-        "in blocks), or winograd (and its form of 3 x 3 convolutions) (default: %(default)s)",
-    )
+    add_rewrite(tune, TUNING_REWRITE)
     tune.add_argument(
         "--against",
         metavar="LIBRARY,LIBRARY",
@@ -116,15 +110,13 @@ def _tune(given: argparse.Namespace) -> int:
     from pytest_ansorbench.tuning import Tuning
     from pytest_ansorbench.winners import DatabaseError
     from pytest_ansorbench.workloads import OpenShape
-    from pytest_ansorbench.workloads.networks.rewrites import rewrite_named
 
     gc.enable()  # a search is long, and makes garbage
     if "," in given.strategy:
         raise Refusal(f"bad --strategy {given.strategy!r}: expected one, e.g. {TUNING_STRATEGY}")
     [strategy] = strategies_given([given.strategy])
     settings = _settings(given, strategy.name)
-    rewrite = parsed("--rewrite", given.rewrite, rewrite_named)
-    cases = [case_given(word, given.shape, rewrite) for word in given.cases]
+    cases = [case_given(word, given.shape, given.rewrite) for word in given.cases]
     folder: Path = given.output
     if folder.exists() and not folder.is_dir():
         raise Refusal(f"bad -o {str(folder)!r}: expected a folder, e.g. tuned")

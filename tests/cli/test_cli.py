@@ -446,6 +446,8 @@ def test_tasks_of_a_model_in_a_file_are_listed(tmp_path, capsys):
     onnx.save(model, str(tmp_path / "small.onnx"))
     assert main(["tasks", str(tmp_path / "small.onnx")]) == 0
     assert "1x3x8x8" in capsys.readouterr().out
+    assert main(["tasks", str(tmp_path / "small.onnx"), "--rewrite", "channels-last"]) == 0
+    assert "1x8x8x3" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -454,6 +456,7 @@ def test_tasks_of_a_model_in_a_file_are_listed(tmp_path, capsys):
         (["resnet81-n1-s224"], "bad case 'resnet81-n1-s224': expected one of the"),
         (["resnet18-n1-s224", "--target", "{"], "bad --target '{'"),
         (["matmul-b12-m128-n64-k128", "--strategy", "defualt"], "bad strategy 'defualt': expected"),
+        (["absent.onnx", "--rewrite", "nchw"], "bad --rewrite 'nchw': expected none, "),
         (["absent.onnx"], "bad model file 'absent.onnx': there is no such file"),
         pytest.param(
             ["absent.pt2"],
