@@ -6,7 +6,6 @@ pytest's plugin and `tuning` make their sessions of this.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -109,7 +108,7 @@ def executor_of(
         return cluster_executor(settings.cluster, site, root, tell)
     engine = engine_of(settings)
     if engine.target.kind.name == "cuda":
-        yardsticks = _on_gpu(yardsticks, tell)
+        _check_peers_on_gpu(yardsticks)
     note = usable_cores().note(threads_of(engine.target))
     if note and settings.remote.address is None:
         tell(note)
@@ -123,8 +122,8 @@ def executor_of(
     )
 
 
-def _on_gpu(yardsticks: YardstickPlan, tell: Callable[[str], None]) -> YardstickPlan:
-    """The baselines that a GPU's kernels can be compared with so far."""
+def _check_peers_on_gpu(yardsticks: YardstickPlan) -> None:
+    """Refuse libraries that compute on no GPU: MisfitError."""
     if not {*taking_turns(yardsticks.implementations)} <= {*_ON_GPU}:
         raise MisfitError(
             "reference_kernels",
@@ -132,9 +131,6 @@ def _on_gpu(yardsticks: YardstickPlan, tell: Callable[[str], None]) -> Yardstick
             f"on a GPU other libraries are not timed, expected {', '.join(_ON_GPU)}, untuned or "
             "first",
         )
-    if yardsticks.roofline:
-        tell("kernels are not held against the peak: that of a GPU is not measured yet")
-    return replace(yardsticks, roofline=False)
 
 
 def place_of(settings: Settings) -> str:

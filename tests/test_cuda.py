@@ -158,6 +158,7 @@ SCRIPT = """
     from pytest_ansorbench.strategies import ProgramMaker, TargetSpace, undecided
     from pytest_ansorbench.workloads import BatchMatmul, Check, Conv2d, Mlp, Softmax
     from pytest_ansorbench.workloads.networks.apply import with_schedules
+    from pytest_ansorbench.yardsticks import gpu_peak
     import tempfile, types
     from pathlib import Path
     import numpy as np, tvm
@@ -206,6 +207,8 @@ SCRIPT = """
         best = [made.candidate().mod, *(None for _ in others)]
         program = with_schedules(network.program(), [layer, *others], best)
         check = Check(network.arguments(), np.zeros((1, 10), np.float32), 1.0, 1.0)
+        peak = [gpu_peak.multiply_adds(4, 100), gpu_peak.reads(4, 8, 2)]
+        print("peak built", *(one.status + one.error for one in engine.build(peak, None)))
         [one] = engine.build([Program.network(program)], check)
         print("network built", one.status, one.error)
         outcome = engine.run(one, FixedMeasurement())
@@ -251,6 +254,7 @@ def test_first_candidates_compile_without_a_gpu_and_fail_to_run_in_a_sentence(dr
     assert len(ran) == 6, done.stderr
     failed = "ran run-error RuntimeError: CUDA Runtime Error: "
     assert all(line.startswith(failed) for line in ran)
+    assert "peak built ok ok" in lines
     network = [line for line in lines if line.startswith("network")]
     assert network[0].strip() == "network built ok"
     assert network[1].startswith(f"network {failed}"), network[1]

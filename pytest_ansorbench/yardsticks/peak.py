@@ -1,4 +1,7 @@
-"""What a machine can do at most: multiply-adds from registers, and reading, size by size."""
+"""What a machine can do at most: multiply-adds from registers, and reading, size by size.
+
+The programs here are for CPUs; those for a GPU are in `gpu_peak`.
+"""
 
 from __future__ import annotations
 
@@ -14,17 +17,17 @@ from pytest_ansorbench.measure.program import Program
 from pytest_ansorbench.measure.side_by_side import SideBySide, Span
 from pytest_ansorbench.measure.vnni import VNNI_BYTES_SINCE
 from pytest_ansorbench.records import Bandwidth, MachinePeak, Operands
+from pytest_ansorbench.yardsticks import gpu_peak
+from pytest_ansorbench.yardsticks.gpu_peak import CHAINS, ROW
 
 _LANES: Final = (4, 8, 16)
 """Widths of vectors to try, in 32-bit floats: one of them is the machine's."""
-_CHAINS: Final = 12
-"""Sums that do not wait for each other: two a cycle, four cycles each, and some to spare."""
 _STEPS: Final = 100_000
-_ROW: Final = 128
-"""Floats that a core reads at a time, into as many sums."""
+_STEPS_ON_GPU: Final = 20_000
 _SIZES: Final = tuple(1 << power for power in range(16, 29, 2))
 """Bytes from 64 KiB to 256 MiB: from less than level-1 caches hold to more than most others."""
 _READ_BYTES: Final = 1 << 27
+_READ_BYTES_ON_GPU: Final = 1 << 33
 """Bytes to read in one call, so that starting the threads does not count."""
 _EFFORT: Final = SideBySide(
     slice_ms=5.0, precision=0.0, turns=Span(20, 20), sets=Span(1, 1), most_s=1.0
@@ -49,21 +52,29 @@ def measure_peak(engine: Engine, operands: Operands) -> MachinePeak | None:
 
     Of several samples the fastest counts: a peak is what others on the machine only take away from.
     """
-    threads = threads_of(engine.target)
+    gpu = engine.machine.get("gpu")
+    if gpu is None:
+        readers, caches_bytes = threads_of(engine.target), engine.machine.get("caches_bytes")
+        computing, reading, read_bytes = _computing(readers, operands), reads, _READ_BYTES
+    else:
+        multiprocessors, caches_bytes = int(gpu["multiprocessors"]), {"L2": int(gpu["l2_bytes"])}
+        computing = _computing_on_gpu(multiprocessors * gpu_peak.BLOCKS, operands)
+        readers = multiprocessors * gpu_peak.READING_BLOCKS
+        reading, read_bytes = gpu_peak.reads, _READ_BYTES_ON_GPU
     rates = []
-    for multiplications, program in _computing(threads, operands):
+    for flops, program in computing:
         latency_s = _fastest_s(engine, program)
         if latency_s is not None:
-            rates.append(2 * threads * _CHAINS * multiplications * _STEPS / latency_s / 1e9)
+            rates.append(flops / latency_s / 1e9)
     bandwidths = []
-    for size in _SIZES:
-        rows = max(1, size // (threads * _ROW * _FLOAT_BYTES))
-        working_set_bytes = threads * rows * _ROW * _FLOAT_BYTES
-        times = max(1, _READ_BYTES // working_set_bytes)
-        latency_s = _fastest_s(engine, reads(threads, rows, times))
+    row_bytes = readers * ROW * _FLOAT_BYTES
+    for rows in dict.fromkeys(max(1, size // row_bytes) for size in _SIZES):
+        working_set_bytes = rows * row_bytes
+        times = max(1, read_bytes // working_set_bytes)
+        latency_s = _fastest_s(engine, reading(readers, rows, times))
         if latency_s is not None:
             gbytes_per_s = working_set_bytes * times / latency_s / 1e9
-            level = _level(engine.machine.get("caches_bytes"), working_set_bytes)
+            level = _level(caches_bytes, working_set_bytes)
             bandwidths.append(Bandwidth(level, working_set_bytes, gbytes_per_s))
     if not rates or not bandwidths:
         return None
@@ -72,15 +83,23 @@ def measure_peak(engine: Engine, operands: Operands) -> MachinePeak | None:
 
 
 def _computing(threads: int, operands: Operands) -> Iterator[tuple[int, Program]]:
-    """Programs to try, each with how many products one of its steps adds."""
+    """Programs to try, each with its multiplications and additions."""
+    flops = 2 * threads * CHAINS * _STEPS
     if operands == "float32":
         for lanes in _LANES:
-            yield lanes, multiply_adds(threads, lanes)
+            yield flops * lanes, multiply_adds(threads, lanes)
         return
     for name, lanes, dtype in _DOT_PRODUCTS:
         # A CPU without it ends the process that compiles; another architecture has no such name.
         if (program := dot_products(threads, name, lanes, dtype)) is not None:
-            yield lanes * (4 // np.dtype(dtype).itemsize), program
+            yield flops * lanes * (4 // np.dtype(dtype).itemsize), program
+
+
+def _computing_on_gpu(blocks: int, operands: Operands) -> Iterator[tuple[int, Program]]:
+    """The same for a GPU; none for bytes, which its tensor cores multiply."""
+    if operands == "float32":
+        flops = 2 * blocks * gpu_peak.THREADS * CHAINS * _STEPS_ON_GPU
+        yield flops, gpu_peak.multiply_adds(blocks, _STEPS_ON_GPU)
 
 
 def multiply_adds(threads: int, lanes: int) -> Program:
@@ -88,7 +107,7 @@ def multiply_adds(threads: int, lanes: int) -> Program:
     from tvm import te, tirx
     from tvm.s_tir import Schedule
 
-    addend = te.placeholder((_CHAINS, lanes), name="addend")
+    addend = te.placeholder((CHAINS, lanes), name="addend")
     step = te.reduce_axis((0, _STEPS), name="step")
     fold = te.comm_reducer(
         lambda total, more: total * tirx.const(0.5, "float32") + more,
@@ -96,7 +115,7 @@ def multiply_adds(threads: int, lanes: int) -> Program:
         name="fold",
     )
     folded = te.compute(
-        (threads, _CHAINS, lanes),
+        (threads, CHAINS, lanes),
         lambda thread, chain, lane: fold(addend[chain, lane], axis=step),
         name="folded",
     )
@@ -145,18 +164,18 @@ def dot_products(threads: int, name: str, sums: int, dtype: str) -> Program | No
     class Module:
         @T.prim_func  # type: ignore[untyped-decorator]
         def main(given: T.handle, written: T.handle) -> None:
-            addend = T.match_buffer(given, (_CHAINS, sums), "int32")
-            folded = T.match_buffer(written, (threads, _CHAINS, sums), "int32")
+            addend = T.match_buffer(given, (CHAINS, sums), "int32")
+            folded = T.match_buffer(written, (threads, CHAINS, sums), "int32")
             for thread in T.parallel(threads):
-                total = T.alloc_local((_CHAINS, sums), "int32")
-                for chain in T.unroll(_CHAINS):
+                total = T.alloc_local((CHAINS, sums), "int32")
+                for chain in T.unroll(CHAINS):
                     total[chain, T.Ramp(0, 1, sums)] = T.Broadcast(T.int32(0), sums)
                 for _ in range(_STEPS):
-                    for chain in T.unroll(_CHAINS):
+                    for chain in T.unroll(CHAINS):
                         total[chain, T.Ramp(0, 1, sums)] = fold(
                             total[chain, T.Ramp(0, 1, sums)], addend[chain, T.Ramp(0, 1, sums)]
                         )
-                for chain in T.unroll(_CHAINS):
+                for chain in T.unroll(CHAINS):
                     folded[thread, chain, T.Ramp(0, 1, sums)] = total[chain, T.Ramp(0, 1, sums)]
 
     return Program.operator(Module)
@@ -167,11 +186,11 @@ def reads(threads: int, rows: int, times: int) -> Program:
     from tvm import te
     from tvm.s_tir import Schedule
 
-    data = te.placeholder((threads, rows, _ROW), name="data")
+    data = te.placeholder((threads, rows, ROW), name="data")
     again = te.reduce_axis((0, times), name="again")
     row = te.reduce_axis((0, rows), name="row")
     sums = te.compute(
-        (threads, _ROW),
+        (threads, ROW),
         lambda thread, lane: te.sum(data[thread, row, lane], axis=[again, row]),
         name="sums",
     )

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from pytest_ansorbench.measure.local.lowering import lowered
+from pytest_ansorbench.measure.program import Program
 from pytest_ansorbench.measure.side_by_side import SideBySide, Span
 from pytest_ansorbench.workloads import Check
-from pytest_ansorbench.yardsticks import measure_peak
+from pytest_ansorbench.yardsticks import gpu_peak, measure_peak
 from pytest_ansorbench.yardsticks import peak as module
 from pytest_ansorbench.yardsticks.peak import _DOT_PRODUCTS, dot_products, multiply_adds, reads
 from tests.measure.test_noise_probe import Hasty
@@ -46,6 +47,34 @@ def test_each_thread_multiplies_and_adds_in_registers(engine):
     # x / 2 + 3 settles at 6.
     check = Check((addend,), np.full((2, 12, 4), 6.0, np.float32), 1e-6, 0.0)
     [measured] = engine.measure_side_by_side([program], check, ONCE)
+    assert measured.status == "ok", measured.error
+
+
+def serial(program):
+    """A GPU's program with loops in the place of its threads, which a CPU runs."""
+    from tvm import IRModule, tirx
+
+    def one_by_one(loop):
+        if loop.kind != tirx.ForKind.THREAD_BINDING:
+            return loop
+        return tirx.For(loop.loop_var, loop.min, loop.extent, tirx.ForKind.SERIAL, loop.body)
+
+    function = program.mod["main"]
+    body = tirx.stmt_functor.ir_transform(function.body, None, one_by_one, ["tirx.For"])
+    return Program.operator(IRModule({"main": function.with_body(body)}))
+
+
+def test_each_of_a_gpus_threads_multiplies_and_adds(engine):
+    addend = np.full((12,), 3.0, np.float32)
+    check = Check((addend,), np.full((2, 1024, 12), 6.0, np.float32), 1e-6, 0.0)
+    [measured] = engine.measure_side_by_side([serial(gpu_peak.multiply_adds(2, 50))], check, ONCE)
+    assert measured.status == "ok", measured.error
+
+
+def test_every_row_is_read_by_a_gpu_as_often_as_asked(engine):
+    data = np.arange(2 * 3 * 128, dtype=np.float32).reshape(2, 3, 128)
+    check = Check((data,), 5.0 * data.sum(axis=1), 1e-6, 0.0)
+    [measured] = engine.measure_side_by_side([serial(gpu_peak.reads(2, 3, 5))], check, ONCE)
     assert measured.status == "ok", measured.error
 
 
