@@ -110,7 +110,7 @@ class Alone:
         """Compile it."""
         arguments = Arguments(shapes_of(best.args_info), None)
         assert task.surroundings is not None
-        predecessors = Predecessors(arguments.arrays, task.surroundings)
+        predecessors = Predecessors(arguments.inputs, task.surroundings)
         return cls(compile_module(best.mod, target), arguments, predecessors)
 
     def seconds(self, number: int, samples: int = 1, **how: Any) -> list[float]:

@@ -13,11 +13,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from pytest_ansorbench.arrays import unpack_arrays
 from pytest_ansorbench.hosted.process import HostProcess
-from pytest_ansorbench.measure.arguments import mismatch
+from pytest_ansorbench.measure.arguments import bytes_of, mismatch
 from pytest_ansorbench.measure.program import Program
 from pytest_ansorbench.travel import StayError, packed
 from pytest_ansorbench.workloads.case import NetworkCase
@@ -65,7 +63,7 @@ def shape_of(task: Task) -> list[Any]:
 
 def digest(array: NDArray[Any]) -> list[Any]:
     """What tells arrays apart."""
-    return [str(array.dtype), [*array.shape], zlib.crc32(np.ascontiguousarray(array).data)]
+    return [str(array.dtype), [*array.shape], zlib.crc32(bytes_of(array))]
 
 
 def _difference(

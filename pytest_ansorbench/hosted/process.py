@@ -45,8 +45,12 @@ class HostProcess:
         if self._running is None:
             self._running = self._started()
             place = {"root": str(self.root), "paths": project_paths(self.root)}
-            self._send({"op": "open", **self._opening(), **place})
-            self.receive()
+            try:
+                self._send({"op": "open", **self._opening(), **place})
+                self.receive()
+            except BaseException:  # it has no engine
+                self.close()
+                raise
         self._send(message)
         return self.receive()
 

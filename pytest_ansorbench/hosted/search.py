@@ -188,9 +188,7 @@ class HostedSearch:
                 self.current.hear(trial)
                 self._on_trial(self)
                 answer = self._host.receive()
-        except Exception:
-            raise
-        except BaseException:  # Ctrl-C, or a time limit such as pytest-timeout's
+        except BaseException:
             self._host.close()  # it would go on with its round
             raise
         del self._trials[done:]

@@ -171,13 +171,7 @@ class Engine(AbstractContextManager["Engine", None], Protocol):
 
         A measurement that was interrupted goes on here: the sets `before`, their turns and their
         seconds count as if they had been measured now. It yields nothing if they were enough.
-
-        Args:
-            programs: As for `measure_side_by_side`.
-            check: Likewise.
-            effort: Likewise.
-            before: What the same programs gave, by the last set that is known of; None for a
-                measurement that begins.
+        Other arguments are those of `measure_side_by_side`.
 
         Raises:
             EngineError: The engine cannot go on.

@@ -13,7 +13,6 @@ from pytest_ansorbench.records import NoiseTrace
 
 if TYPE_CHECKING:
     from tvm import IRModule
-    from tvm.tirx import PrimFunc
 
 SLICE_MS: Final = 3.0
 """Short beside the memory that noise has, long beside the message that asks for a slice."""
@@ -55,7 +54,7 @@ def steady_kernel() -> IRModule:
     """A product of two small matrices on all cores, scheduled by hand: always the same kernel."""
     from tvm.s_tir import Schedule
 
-    schedule = Schedule(_product())
+    schedule = Schedule(steady_product())
     block = schedule.get_sblock("product")
     rows, columns, length = schedule.get_loops(block)
     columns, lanes = schedule.split(columns, [None, _LANES])
@@ -68,13 +67,8 @@ def steady_kernel() -> IRModule:
 
 def steady_product() -> IRModule:
     """The same without a schedule: an engine gives it a GPU's threads, always in the same way."""
-    from tvm.s_tir import Schedule
-
-    return Schedule(_product()).mod
-
-
-def _product() -> PrimFunc:
     from tvm import te
+    from tvm.s_tir import Schedule
 
     left = te.placeholder((_ROWS, _LENGTH), name="left")
     right = te.placeholder((_LENGTH, _COLUMNS), name="right")
@@ -82,4 +76,4 @@ def _product() -> PrimFunc:
     product = te.compute(
         (_ROWS, _COLUMNS), lambda i, j: te.sum(left[i, k] * right[k, j], axis=k), name="product"
     )
-    return te.create_prim_func([left, right, product])
+    return Schedule(te.create_prim_func([left, right, product])).mod

@@ -7,6 +7,8 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from pytest_ansorbench.strategies.decisions.knobs import is_sampling
+
 if TYPE_CHECKING:
     from tvm.s_tir import Schedule, Trace
 
@@ -48,8 +50,7 @@ def has_choices(sketches: Sequence[Schedule]) -> bool:
     A task that only moves data has one sketch without a decision in it: one program, which
     needs no tuning.
     """
-    instructions = (instruction for sketch in sketches for instruction in sketch.trace.insts)
-    return any(str(instruction.kind.name).startswith("Sample") for instruction in instructions)
+    return any(is_sampling(one) for sketch in sketches for one in sketch.trace.insts)
 
 
 def _text(value: object) -> object:

@@ -45,7 +45,8 @@ def describe_commit(root: Path) -> dict[str, Any]:
             root, "symbolic-ref", "--quiet", "--short", "HEAD", otherwise="(detached head)"
         )
         described["dirty"] = bool(_git(root, "status", "--porcelain", "--untracked-files=no"))
-        shown = _git(root, "show", "--no-patch", "--pretty=format:%H %cI %aI", "HEAD")
+        how = ("--no-patch", "--no-show-signature", "--pretty=format:%H %cI %aI")
+        shown = _git(root, "show", *how, "HEAD")
         described["id"], described["time"], described["author_time"] = shown.split()
     except _GitError:
         # A repository without a commit gets here.

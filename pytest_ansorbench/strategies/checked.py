@@ -89,10 +89,7 @@ class CheckedMeasurement:
 
     def __init__(self, strategy: Strategy) -> None:
         self._name = strategy.name
-        self._policy = strategy.measurement
-
-    def __repr__(self) -> str:
-        return repr(self._policy)
+        self._policy: Any = strategy.measurement
 
     def measure(self, kernel: Stopwatch, best_s: float | None) -> tuple[float, ...]:
         with _noting(f"while strategy {self._name!r} measured a candidate"):
@@ -103,22 +100,16 @@ class CheckedMeasurement:
 class CheckedComparison(CheckedMeasurement):
     """A strategy's measurement policy that compares; itself a `ComparingMeasurement`."""
 
-    def __init__(self, strategy: Strategy, policy: ComparingMeasurement) -> None:
-        super().__init__(strategy)
-        self._comparing = policy
-
     def compare(self, kernel: Stopwatch, incumbent: Stopwatch, best_s: float) -> tuple[float, ...]:
         with _noting(f"while strategy {self._name!r} compared a candidate"):
-            samples = self._comparing.compare(kernel, incumbent, best_s)
-            return checked_latencies(self._comparing.compare, samples)
+            samples = self._policy.compare(kernel, incumbent, best_s)
+            return checked_latencies(self._policy.compare, samples)
 
 
 def checked_measurement(strategy: Strategy) -> Measurement:
     """A strategy's measurement policy, which compares if the strategy's own does."""
-    policy = strategy.measurement
-    if isinstance(policy, ComparingMeasurement):
-        return CheckedComparison(strategy, policy)
-    return CheckedMeasurement(strategy)
+    compares = isinstance(strategy.measurement, ComparingMeasurement)
+    return CheckedComparison(strategy) if compares else CheckedMeasurement(strategy)
 
 
 def start_space(strategy: Strategy, target: Target) -> SpaceGenerator:

@@ -197,8 +197,4 @@ class DecisionPolicy(ABC):
 
     @abstractmethod
     def start(self, setup: PointSetup) -> Proposer:
-        """A new proposer for one task of one run.
-
-        Args:
-            setup: The task, and the means to search it.
-        """
+        """A new proposer for one task of one run; see `ProposerPolicy.start`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from importlib.metadata import entry_points
 from typing import Final
@@ -179,9 +179,9 @@ BUILTIN: Final = (
 class Registry:
     """Strategies by name, in order of registration."""
 
-    def __init__(self, strategies: Iterable[Strategy] = BUILTIN) -> None:
+    def __init__(self) -> None:
         self._by_name: dict[str, Strategy] = {}
-        for strategy in strategies:
+        for strategy in BUILTIN:
             self.add(strategy)
 
     @classmethod

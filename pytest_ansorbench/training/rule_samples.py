@@ -221,6 +221,8 @@ class _Mutations:
         sketches = undecided(setup.sketches)
         drawn = [sketches[i % len(sketches)] for i in range(count // 2 - len(first))]
         first += self._maker.sample(drawn, [draw_seed(source) for _ in drawn])
+        if not first:
+            raise BadSamples("no program of the workload is valid: ask for more programs")
         _, scores = self._seen(first)
         parents = source.choices(first, [float(score) + 1e-6 for score in scores], k=count // 2)
         rules = source.choices(range(len(self._weights)), [*self._weights.values()], k=len(parents))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from pytest_ansorbench.causes import last_line
 from pytest_ansorbench.cores import threads_of
 from pytest_ansorbench.environment import ToolchainError, device_name
 from pytest_ansorbench.measure.intrinsics import register_intrinsics
@@ -146,10 +147,9 @@ class Compiled:
             try:
                 self.executable.export_library(str(library), **how)
             except Exception as error:  # TVM raises many types
-                words = (str(error).strip().splitlines() or [type(error).__name__])[-1]
                 raise ToolchainError(
-                    f"the library of {self.case} cannot be linked: {words}; install a C++ "
-                    "compiler, e.g. g++, and give the same command again"
+                    f"the library of {self.case} cannot be linked: {last_line(error)}; install a "
+                    "C++ compiler, e.g. g++, and give the same command again"
                 ) from error
             with library.open("rb") as made, written_whole(path) as stream:
                 shutil.copyfileobj(made, stream)

@@ -86,7 +86,8 @@ def _case_of(
             )
         if ":" in text:
             made = _made(text)
-            return _case_of(made, name or text.rpartition(":")[2], shapes, inputs, ())
+            called = name or text.rpartition(":")[2]
+            return _case_of(made, called, shapes, inputs, example_inputs)
         _require_none(shapes, f"{text!r} is no model's file")
         return get(text)
     if is_case(given):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pytest_ansorbench.causes import first_line
 from pytest_ansorbench.workloads.case import Check, Task
 from pytest_ansorbench.workloads.checking import Arrays, Outputs, best_check
 from pytest_ansorbench.workloads.dataflow import flops_of, rounding_error, task_inputs
@@ -132,10 +133,9 @@ class OwnOperator:
         try:
             return te.create_prim_func([*tensors])
         except Exception as error:  # TVM raises many types
-            cause = (str(error).splitlines() or [type(error).__name__])[0]
             raise BadProgram(
-                f"the tensors of {self.id!r} make no program: {cause}; return all inputs, then "
-                "all outputs, e.g. [x, y]"
+                f"the tensors of {self.id!r} make no program: {first_line(error)}; return all "
+                "inputs, then all outputs, e.g. [x, y]"
             ) from None
 
     def _check(self, mod: IRModule, reference: Reference) -> Check:

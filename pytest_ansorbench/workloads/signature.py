@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from pytest_ansorbench.causes import first_line
+
 if TYPE_CHECKING:
     from tvm import IRModule
     from tvm.tirx import PrimFunc
@@ -140,7 +142,7 @@ def _check_form(mod: IRModule, name: str) -> None:
     try:
         verify(mod)
     except Exception as error:  # TVM raises many types
-        cause = str(error).splitlines()[0].partition(" at <root>")[0].removeprefix("ValueError: ")
+        cause = first_line(error).partition(" at <root>")[0].removeprefix("ValueError: ")
         raise BadProgram(
             f"{name} is no whole program: {cause}; make all that it reads its arguments"
         ) from None

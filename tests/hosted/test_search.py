@@ -7,6 +7,7 @@ import json
 import os
 import sys
 
+import numpy as np
 import psutil
 import pytest
 
@@ -20,7 +21,7 @@ from pytest_ansorbench.hosted import (
     UnhostableError,
     process,
 )
-from pytest_ansorbench.hosted.agreement import agreed
+from pytest_ansorbench.hosted.agreement import agreed, digest
 from pytest_ansorbench.measure.engine import EngineError
 from pytest_ansorbench.measure.local.interpreter import Interpreter
 from pytest_ansorbench.measure.program import Program
@@ -240,6 +241,23 @@ def test_an_interpreter_that_will_not_do_is_named_with_the_cure(tmp_path, target
     assert message in str(caught.value) and not host.is_running
 
 
+def test_a_host_that_has_no_engine_is_ended(tmp_path):
+    def hopeless():
+        return {**opening("{}")(), "target": '{"kind": "nothing"}'}
+
+    host = HostProcess("old", interpreters.as_it_is(tmp_path), interpreters.ROOT, hopeless)
+    for _ in range(2):
+        with pytest.raises(EngineError, match=r"toolchain old: .*nothing"):
+            begun(HostedStrategy("random@old", RANDOM, host))
+        assert not host.is_running
+
+
+def test_arrays_of_any_type_are_told_apart():
+    one, other = (np.full(4, value, "bfloat16") for value in (1.0, 2.0))
+    assert digest(one) == digest(one.copy()) != digest(other)
+    assert digest(one)[:2] == ["bfloat16", [4]]
+
+
 def test_what_is_asked_is_json(finished):
     _, entries, _ = finished
     assert json.dumps([to_json(entry) for entry in entries])
@@ -428,12 +446,13 @@ def test_the_host_has_one_case_at_a_time_and_makes_the_others_anew(host):
         assert len(host.cases) == 1
 
 
-def test_ctrl_c_ends_the_host_in_the_middle_of_a_round(arm, host):
+@pytest.mark.parametrize("error", [KeyboardInterrupt, BrokenPipeError])
+def test_what_ends_a_round_in_the_middle_ends_the_host(arm, host, error):
     def interrupt(search):
-        raise KeyboardInterrupt
+        raise error
 
     search = begun(arm, on_trial=interrupt)
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(error):
         search.step()
     assert not host.is_running
     search.close()

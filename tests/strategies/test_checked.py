@@ -145,11 +145,6 @@ def test_latencies_that_are_none_are_refused(answer):
         measured(answer)
 
 
-def test_a_checked_measurement_looks_like_the_policy():
-    strategy = Strategy("mine", proposer=RandomTraces())
-    assert repr(CheckedMeasurement(strategy)) == repr(FixedMeasurement())
-
-
 class Comparing(Answering):
     """A measurement policy that compares, with the same answer."""
 
@@ -162,9 +157,7 @@ def test_a_policy_compares_if_the_strategys_own_does():
         return checked_measurement(Strategy("mine", proposer=RandomTraces(), measurement=policy))
 
     assert not isinstance(checked(FixedMeasurement()), ComparingMeasurement)
-    comparing = checked(PairedMeasurement())
-    assert isinstance(comparing, ComparingMeasurement)
-    assert repr(comparing) == repr(PairedMeasurement())
+    assert isinstance(checked(PairedMeasurement()), ComparingMeasurement)
     assert checked(Comparing([1, 2.0])).compare(None, None, 1.0) == (1.0, 2.0)
     with pytest.raises(BadAnswer, match="bad latencies") as e:
         checked(Comparing(None)).compare(None, None, 1.0)

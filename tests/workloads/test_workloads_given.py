@@ -20,6 +20,11 @@ PRODUCT = BatchMatmul(batch=1, m=16, n=16, k=16)
 MODULE = """
 from tests.workloads.test_workloads_given import PRODUCT
 
+def layer():
+    import torch
+
+    return torch.nn.Linear(4, 3)
+
 shipped = "matmul-b1-m512-n512-k512"
 
 def function():
@@ -61,6 +66,12 @@ def test_a_name_in_a_module_is_called_if_it_can_be(module):
         case_of(f"{module}:other")
     with pytest.raises(ImportFailed, match="bad model 'no_such_module:f': ModuleNotFoundError"):
         case_of("no_such_module:f")
+
+
+def test_examples_are_handed_to_what_a_function_returns(module):
+    torch = pytest.importorskip("torch")
+    layer = case_of(f"{module}:layer", example_inputs=(torch.zeros(2, 4),))
+    assert layer.id == "layer" and layer.arguments()[0].shape == (2, 4)
 
 
 def test_a_model_is_rewritten_unless_it_has_a_rewrite_of_its_own(tmp_path):

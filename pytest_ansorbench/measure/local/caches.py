@@ -41,8 +41,8 @@ _LINE: Final = 64
 class Predecessors:
     """What runs before a call, on the threads of TVM's own pool, which so stay awake."""
 
-    def __init__(self, arrays: Sequence[NDArray[Any]], surroundings: Surroundings) -> None:
-        """Divide memory among threads; arrays are the kernel's inputs, then its output."""
+    def __init__(self, inputs: Sequence[NDArray[Any]], surroundings: Surroundings) -> None:
+        """Divide memory among threads."""
         import tvm
         from tvm.runtime import from_dlpack
 
@@ -53,7 +53,7 @@ class Predecessors:
         self._nothing = from_dlpack(aligned(np.zeros(1, np.uint8)))
         self._just_written = [
             from_dlpack(lines)
-            for index, array in enumerate(arrays[:-1])
+            for index, array in enumerate(inputs)
             if index not in surroundings.given
             for lines in _shares(array, threads)
         ]

@@ -186,7 +186,7 @@ class CompiledKernel(PlacedKernel, Compiled):
         self._shapes = shapes or self._shapes
         self.place(self._shapes, check)
         if surroundings is not None:
-            self._predecessors = Predecessors(self._arguments.arrays, surroundings)
+            self._predecessors = Predecessors(self._arguments.inputs, surroundings)
 
     def call(self) -> float:
         if not self._is_loaded:

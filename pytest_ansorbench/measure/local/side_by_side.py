@@ -91,18 +91,6 @@ class TurnTaking:
         return [i for i, outcome in enumerate(self._outcomes) if outcome.status == "ok"]
 
     @property
-    def lineup(self) -> list[int]:
-        """The programs that are `running`, in the order that the next set makes processes in.
-
-        It is rotated from set to set, as an order that stays the same may favour a place: one
-        kernel of 13 us was 6% slower in the first process than in the second, set after set, for
-        as long as the machine was in that mood.
-        """
-        running = self.running
-        start = self.sets % max(1, len(running))
-        return [*running[start:], *running[:start]]
-
-    @property
     def finished(self) -> bool:
         if not self.running:
             return True
@@ -125,7 +113,12 @@ class TurnTaking:
 
         So it is if one of them was killed by somebody else, until that has happened too often.
         """
-        lineup = self.lineup
+        # The order of processes is rotated from set to set, as one that stays the same may favour a
+        # place: one kernel of 13 us was 6% slower in the first process than in the second, set
+        # after set, for as long as the machine was in that mood.
+        running = self.running
+        start = self.sets % max(1, len(running))
+        lineup = [*running[start:], *running[:start]]
         try:
             self._take_turns(dict(zip(lineup, self._build_set(lineup), strict=True)))
         except ServerDied:

@@ -98,11 +98,7 @@ class PointSearchPolicy(DecisionPolicy):
         """
 
     def start(self, setup: PointSetup) -> Proposer:
-        """The live search of one task of one run.
-
-        Args:
-            setup: The task, and the means to search it.
-        """
+        """The live search of one task of one run."""
         return _PointProposer(self, setup)
 
 

@@ -59,11 +59,6 @@ class Graph:
         return output
 
     @property
-    def input(self) -> Value:
-        """The first input, of most networks the only one."""
-        return self.inputs[0]
-
-    @property
     def flops(self) -> int:
         """Floating-point operations of one inference: two for each multiply-add."""
         return 2 * sum(node.multiply_adds for node in self.nodes)

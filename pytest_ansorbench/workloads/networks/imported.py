@@ -162,9 +162,6 @@ def from_onnx(
             name. Drawn from ranges on which its outputs are numbers by default.
         rewrite: What becomes of the model before TVM fuses its operators: a Relax module in, one
             that computes the same out, e.g. `workloads.winograd` or a pass of Relax.
-
-    Returns:
-        The case. The file is read when the case is run.
     """
     file = OnnxFile(Path(path), _frozen(shapes))
     return ImportedNetwork(name or file.path.stem, file, inputs, rewrite)
@@ -188,9 +185,6 @@ def from_exported_program(
             PyTorch chooses, e.g. `{"x": (1, 3, 224, 224)}` or `{"s77": 1}`.
         inputs: See `from_onnx`.
         rewrite: See `from_onnx`.
-
-    Returns:
-        The case. The file is read when the case is run.
     """
     file = ExportedFile(Path(path), _frozen(shapes))
     return ImportedNetwork(name or file.path.stem, file, inputs, rewrite)
@@ -212,9 +206,6 @@ def from_tflite(
         name: Its id; the file's name without ending by default.
         inputs: See `from_onnx`.
         rewrite: See `from_onnx`.
-
-    Returns:
-        The case. The file is read when the case is run.
     """
     file = TfliteFile(Path(path))
     return ImportedNetwork(name or file.path.stem, file, inputs, rewrite)
@@ -239,9 +230,6 @@ def from_module(
             e.g. `{"x": (1, 3, 224, 224)}`.
         inputs: See `from_onnx`.
         rewrite: See `from_onnx`.
-
-    Returns:
-        The case. The module is exported when the case is run.
     """
     called = name or type(module).__name__
     exporting = TorchModule(called, module, tuple(example_inputs), _frozen(shapes))
@@ -266,9 +254,6 @@ def from_relax(
             `{"x": (1, 3, 224, 224)}` or `{"n": 1}`.
         inputs: See `from_onnx`.
         rewrite: See `from_onnx`.
-
-    Returns:
-        The case. The function is called when the case is run.
     """
     return ImportedNetwork(name, RelaxFunction(name, function, _frozen(shapes)), inputs, rewrite)
 

@@ -64,7 +64,7 @@ class Network(abc.ABC):
             LayerError: They do not fit together, as where an image is too small.
         """
         graph = Graph(*self.input_shapes)
-        self.build(graph, graph.input)
+        self.build(graph, graph.inputs[0])
         return graph
 
     @property

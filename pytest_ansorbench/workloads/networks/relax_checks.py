@@ -18,9 +18,14 @@ _WIDTH: Final = re.compile(r"T\.int(?:32|64)\((-?\d+)\)")
 """A number as TVM prints it within an expression."""
 
 
-def bindings(function: Function) -> Iterator[tuple[Expr, Expr]]:
-    """The variables of a function with their values, in order; both sides of each branch."""
-    yield from _of_sequence(function.body)
+def bindings(module: IRModule) -> Iterator[tuple[Expr, Expr]]:
+    """The variables of Relax functions with their values, `main` first; both sides of a branch."""
+    from tvm.relax import Function
+
+    named = {variable.name_hint: function for variable, function in module.functions_items()}
+    for function in (named.pop("main"), *named.values()):
+        if isinstance(function, Function):
+            yield from _of_sequence(function.body)
 
 
 def _of_sequence(sequence: Any) -> Iterator[tuple[Expr, Expr]]:
@@ -34,25 +39,15 @@ def _of_sequence(sequence: Any) -> Iterator[tuple[Expr, Expr]]:
             yield binding.var, binding.value
 
 
-def relax_functions(module: IRModule) -> list[Function]:
-    """The Relax functions of a module, `main` first."""
-    from tvm.relax import Function
-
-    named = {variable.name_hint: function for variable, function in module.functions_items()}
-    others = [function for name, function in named.items() if name != "main"]
-    return [one for one in (named["main"], *others) if isinstance(one, Function)]
-
-
 def tir_calls(module: IRModule) -> Iterator[tuple[Expr, Any]]:
     """The calls of TensorIR functions with what they give, in order; both sides of each branch."""
     from tvm.ir import Op
     from tvm.relax import Call
 
     call_tir = Op.get("relax.call_tir")
-    for function in relax_functions(module):
-        for variable, value in bindings(function):
-            if isinstance(value, Call) and value.op == call_tir:
-                yield variable, value
+    for variable, value in bindings(module):
+        if isinstance(value, Call) and value.op == call_tir:
+            yield variable, value
 
 
 def operators(module: IRModule) -> list[str]:
@@ -63,8 +58,7 @@ def operators(module: IRModule) -> list[str]:
     return [
         *dict.fromkeys(
             value.op.name.removeprefix("relax.")
-            for function in relax_functions(module)
-            for _, value in bindings(function)
+            for _, value in bindings(module)
             if isinstance(value, Call) and isinstance(value.op, Op)
         )
     ]
@@ -97,14 +91,12 @@ def require_known_shapes(module: IRModule, subject: str) -> None:
     Raises:
         ImportFailed: An operator's output has such a shape.
     """
-    for function in relax_functions(module):
-        for variable, value in bindings(function):
-            if not _is_known(type_of(variable)):
-                raise ImportFailed(
-                    f"{subject}: the shape of what {_name_of(value)} gives depends on values; "
-                    "expected shapes that are known before it runs, so leave that operator out of "
-                    "the model"
-                )
+    for variable, value in bindings(module):
+        if not _is_known(type_of(variable)):
+            raise ImportFailed(
+                f"{subject}: the shape of what {_name_of(value)} gives depends on values; expected "
+                "shapes that are known before it runs, so leave that operator out of the model"
+            )
 
 
 def require_lowered(program: IRModule, subject: str) -> None:

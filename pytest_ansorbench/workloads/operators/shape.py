@@ -32,23 +32,11 @@ class Shaped:
             if not re.search(r"\bint\b", str(field.type)):
                 continue
             value = getattr(self, field.name)
-            require = require_not_negative if field.name == "padding" else require_positive
+            least = 0 if field.name == "padding" else 1
             for number in value if isinstance(value, tuple) else (value,):
-                require(**{field.name: number})
-
-
-def require_positive(**fields: int) -> None:
-    """Check that every field is an int of at least 1."""
-    for name, value in fields.items():
-        if not _is_int(value) or value < 1:
-            raise BadShape(name, value, "a positive int", 1)
-
-
-def require_not_negative(**fields: int) -> None:
-    """Check that every field is an int of at least 0."""
-    for name, value in fields.items():
-        if not _is_int(value) or value < 0:
-            raise BadShape(name, value, "an int of at least 0", 1)
+                if not isinstance(number, int) or isinstance(number, bool) or number < least:
+                    expected = "a positive int" if least else "an int of at least 0"
+                    raise BadShape(field.name, number, expected, 1)
 
 
 def require_one_of(field: str, value: object, choices: Sequence[str]) -> None:
@@ -79,7 +67,3 @@ def require_bool(**fields: object) -> None:
     for name, value in fields.items():
         if not isinstance(value, bool):
             raise BadShape(name, value, "a bool", True)
-
-
-def _is_int(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pytest_ansorbench.workloads.operators.shape import BadShape, Shaped, require_positive
+from pytest_ansorbench.workloads.operators.shape import BadShape, Shaped
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -39,7 +39,6 @@ class Window(Shaped):
 
     def require_fit(self, extents: Mapping[str, int]) -> None:
         """Check that at least one window fits in each axis."""
-        require_positive(**extents)
         for name, extent in extents.items():
             if self.output_extent(extent) < 1:
                 longest = (extent + 2 * self.padding - 1) // self.dilation + 1

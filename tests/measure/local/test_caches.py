@@ -30,11 +30,11 @@ def arrays(*lengths):
     return [aligned(rng.standard_normal(length, np.float32)) for length in lengths]
 
 
-def test_inputs_keep_their_values_and_weights_and_output_are_not_written_to():
-    inputs = arrays(5000, 3000, 1, 48, 100)
+def test_inputs_keep_their_values_and_weights_are_not_written_to():
+    inputs = arrays(5000, 3000, 1, 48)
     before = [array.copy() for array in inputs]
     # TVM takes no array that cannot be written to: it would be refused if it were handed over.
-    inputs[1].flags.writeable = inputs[4].flags.writeable = False
+    inputs[1].flags.writeable = False
     predecessors = Predecessors(inputs, Surroundings((1,), 1_000_000))
     predecessors()
     predecessors()
@@ -43,7 +43,7 @@ def test_inputs_keep_their_values_and_weights_and_output_are_not_written_to():
 
 def test_what_is_no_weight_is_written_to():
     with pytest.raises(Exception, match="readonly"):
-        inputs = arrays(5000, 100)
+        inputs = arrays(5000)
         inputs[0].flags.writeable = False
         Predecessors(inputs, Surroundings((), 1_000_000))
 
@@ -74,7 +74,7 @@ def test_twice_as_much_is_read_as_a_network_touches_but_not_without_bounds(
         "compiled",
         lambda: (lambda memory, sums: lines.append(np.from_dlpack(memory).shape), None),
     )
-    Predecessors(arrays(100), Surroundings((), touched))()
+    Predecessors([], Surroundings((), touched))()
     # All threads read as many lines.
     rest = read - sum(map(math.prod, lines))
     assert 0 <= rest < 64 * os.cpu_count()

@@ -8,7 +8,7 @@ from pytest_ansorbench.workloads.networks.layers import Add, Conv, Dense, Global
 
 def small():
     graph = Graph((1, 4, 4, 3))
-    first = graph(Conv(8, 3, padding=1, activation="relu"), graph.input)
+    first = graph(Conv(8, 3, padding=1, activation="relu"), graph.inputs[0])
     second = graph(Conv(8, 1), first)
     graph(LayerNorm(), graph(Dense(2), graph(GlobalAvgPool(), graph(Add(), first, second))))
     return graph
@@ -37,7 +37,7 @@ def test_weights_have_the_size_they_should():
         *("dense1.matrix", "dense1.bias", "layernorm1.scale", "layernorm1.shift"),
     ]
     graph = Graph((1, 8, 8, 64))
-    graph(LayerNorm(), graph(Conv(256, 3, activation="relu"), graph.input))
+    graph(LayerNorm(), graph(Conv(256, 3, activation="relu"), graph.inputs[0]))
     large = draw_weights(graph, seed="x")
     assert abs(np.std(large["conv1.kernel"]) * np.sqrt(9 * 64 / 2) - 1.0) < 0.02
     assert abs(np.mean(large["layernorm1.scale"]) - 1.0) < 0.05
@@ -54,6 +54,5 @@ def test_weights_are_the_same_every_time_and_differ_by_name_and_seed():
 
 def test_several_inputs_come_before_all_that_is_made_of_them():
     graph = Graph((2, 3), (2, 3))
-    assert graph.input == graph.inputs[0]
     output = graph(Add(), *graph.inputs)
     assert [value.index for value in (*graph.inputs, output)] == [0, 1, 2]

@@ -77,7 +77,7 @@ def test_a_layer_that_nobody_lowers_is_refused():
             return ()
 
     graph = Graph((1, 2))
-    graph(Alien(), graph.input)
+    graph(Alien(), graph.inputs[0])
     with pytest.raises(TypeError, match="nothing says how TVM is to compute it"):
         to_relax(graph)
 
@@ -115,7 +115,7 @@ def test_a_class_token_stands_first_with_its_place():
     from pytest_ansorbench.workloads.networks.to_relax import fuse
 
     graph = Graph((2, 3, 4), (2, 4))
-    graph(Add(), graph(FirstToken(), graph(ClassToken(), graph.input)), graph.inputs[1])
+    graph(Add(), graph(FirstToken(), graph(ClassToken(), graph.inputs[0])), graph.inputs[1])
     rng = np.random.default_rng(0)
     shapes = ((2, 3, 4), (2, 4), (1, 1, 4), (4, 4))
     data, other, token, places = (rng.uniform(-1, 1, shape).astype(np.float32) for shape in shapes)
