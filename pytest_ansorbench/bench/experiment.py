@@ -40,7 +40,6 @@ class Experiment:
         self._to_do = runs - sum(map(history.spent, history.begun))
         self._spent_of: dict[tuple[int, str], float] = {}
         self._behind: dict[tuple[int, str], float] = {}
-        self._started_s = time.monotonic()
         self._first: tuple[float, float] | None = None
         self._begun_s: dict[int, float] = {}
         self._longest_s = 0.0
@@ -110,7 +109,7 @@ class Experiment:
         done = len(plan.repeats.seeds(history))
         if done and time.monotonic() + self._longest_s > plan.deadline_s:
             return None
-        return plan.repeats.next_seed(history, self._judged, self._begun_s.keys())
+        return plan.repeats.next_seed(history, self.judged, self._begun_s.keys())
 
     def _is_enough(self) -> bool:
         """Whether no repeat is wanted, not even one that is under way."""

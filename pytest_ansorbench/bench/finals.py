@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import replace
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from pytest_ansorbench.bench.prepared import PreparedCase
@@ -113,7 +112,7 @@ def measure_leads(
     *,
     label: str,
     seed: int,
-    before: Mapping[int, LeadsEntry] = MappingProxyType({}),
+    before: Mapping[int, LeadsEntry],
 ) -> Generator[LeadsEntry, None, tuple[tuple[tuple[Remeasurement, ...], ...], float]]:
     """Measure the leads of finished searches against each other, an entry after each task.
 

@@ -33,7 +33,7 @@ class WatchedCase:
 
 @dataclass(frozen=True)
 class WatchedSession:
-    created: str  # uTC time of its start, ISO 8601
+    created: str  # UTC time of its start, ISO 8601
     cases: tuple[WatchedCase, ...]  # those that have begun, in order
     waiting: tuple[str, ...]  # ids of those that have not, as far as they are known
     machines: Mapping[str, Mapping[str, Any]]  # what repeats were measured on, by fingerprint
@@ -96,12 +96,12 @@ def _case(session: SessionEntry, history: CaseHistory) -> WatchedCase:
     under_way = len(complete) < len(history.repeats)
     stops_early = isinstance(session.settings.get("repeats"), str) and bool(gates)
     settled = not under_way and not any(gate.open for gate in gates)
-    is_over = settled if stops_early else len(complete) >= entry.repeats
+    is_over = settled if stops_early else len(complete) >= _repeats(history)
     done_s = sum(map(_seconds, history.begun))
     return WatchedCase(
         label=entry.label,
         done=len(complete),
-        repeats=entry.repeats,
+        repeats=_repeats(history),
         gates=gates,
         runs=() if newest is None else _runs(history, newest),
         is_over=is_over,
@@ -147,12 +147,16 @@ def _seconds(rounds: Sequence[RoundEntry]) -> float:
     return sum(entry.round.search_s for entry in rounds)
 
 
+def _repeats(history: CaseHistory) -> int:
+    """How many there will be, as far as is known: a session may go on after its first look."""
+    return max(history.entry.repeats, len(history.repeats))
+
+
 def _whole_s(history: CaseHistory) -> float:
     """Seconds that all repeats of a case take, at the pace so far."""
-    entry = history.entry
     spent = sum(map(history.spent, history.begun))
     if not spent:
         return math.inf
     recorded = sum(repeat.recorded is not None for repeat in history.repeats.values())
-    runs = entry.repeats * len(entry.strategies) - recorded
+    runs = _repeats(history) * len(history.entry.strategies) - recorded
     return runs * sum(map(_seconds, history.begun)) / spent

@@ -154,8 +154,8 @@ def _tell_advance(now: Advance) -> None:
         f"{now.case}  {now.done}/{counted(now.points, 'point')}, {now.failed} failed, "
         f"{now.left_s:.0f} s left"
     )
-    print(f"\r{text}\x1b[K" if is_live and now.left_s else text, end="", file=sys.stderr)
-    print("" if is_live and now.left_s else "\n", end="", file=sys.stderr, flush=True)
+    end = "" if is_live and now.left_s else "\n"
+    print(f"\r{text}\x1b[K" if is_live else text, end=end, file=sys.stderr, flush=True)
 
 
 def _check(given: argparse.Namespace) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -131,18 +132,11 @@ def _add_suite_limits(parser: argparse.ArgumentParser) -> None:
         if figure.suite_word:
             parser.add_argument(
                 f"--{figure.suite_word}",
-                type=_limit,
+                type=float,
                 metavar="RATIO",
                 help=f"hold the {figure.name} of all cases together against this, as "
                 f"--ansor-{figure.suite_word} does (default: as recorded)",
             )
-
-
-def _limit(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r}: expected a ratio, e.g. 0.75") from None
 
 
 def _show(given: argparse.Namespace) -> int:
@@ -150,8 +144,8 @@ def _show(given: argparse.Namespace) -> int:
 
     outputs = outputs_of(given)
     layout = _layout(given)
-    _, result = read_stored(given.storage, given.result)
-    judged = _judged(result, given, [(given.result, result)])
+    read = _, result = read_stored(given.storage, given.result)
+    judged = _judged(result, given, [read])
     report = result_report(
         judged.cases,
         judged.criteria,
@@ -239,6 +233,7 @@ def _compare(given: argparse.Namespace) -> int:
     from pytest_ansorbench.stats.limits import Allowance
     from pytest_ansorbench.storage import result_changes
 
+    outputs = outputs_of(given)
     allowances = [parsed("--fail", text, Allowance.parse) for text in given.fail]
     earlier = _, before = read_stored(given.storage, given.before)
     later = _, after = read_stored(given.storage, given.after)
@@ -258,12 +253,14 @@ def _compare(given: argparse.Namespace) -> int:
         noise_before=before.noise,
         noise_after=after.noise,
     )
-    whole = comparison_report(report, changes, before.cases, after.cases)
-    for output in outputs_of(given):
-        put_one(whole if output.has_room else report, output)
+    for output in outputs:
+        shown = report
+        if output.has_room:
+            shown = comparison_report(report, changes, before.cases, after.cases)
+        put_one(shown, output)
     gates = [gate for case in changes for gate in case.gates]
     if allowances and not gates:
-        print("", "nothing could be compared, so --fail is broken", sep="\n")
+        print("nothing could be compared, so --fail is broken", file=sys.stderr)
         return BROKEN
     unknown = ["undecided" for case in changes if case.incomparable and allowances]
     return exit_code([*_of_arms(after.cases), *(gate.outcome for gate in gates), *unknown])

@@ -70,10 +70,15 @@ class Baseline:
         )
 
     def suite_changes(
-        self, cases: Sequence[CaseResult], settings: Settings, criteria: Criteria, family: int
+        self,
+        cases: Sequence[CaseResult],
+        settings: Settings,
+        criteria: Criteria,
+        family: int,
+        gone: Sequence[str],
     ) -> tuple[CaseChanges, ...]:
         """Compare all cases together with the earlier result."""
         allowances = settings.baseline.suite_allowances
         return suite_changes_since(
-            self._result, cases, allowances, criteria=criteria, family=family
+            self._result, cases, allowances, criteria=criteria, family=family, gone=gone
         )

@@ -15,7 +15,7 @@ from pytest_ansorbench.options.declarations import flag_of
 from pytest_ansorbench.options.refusals import in_options
 from pytest_ansorbench.options.settings import Settings
 from pytest_ansorbench.plugin import judging, workers
-from pytest_ansorbench.plugin.baseline import Baseline
+from pytest_ansorbench.plugin.baseline import ANY_MACHINE, Baseline
 from pytest_ansorbench.plugin.blame import failures, usage_errors
 from pytest_ansorbench.plugin.collected import Collected
 from pytest_ansorbench.plugin.refusals import LATE, failure
@@ -25,14 +25,13 @@ from pytest_ansorbench.plugin.searches import Searches
 from pytest_ansorbench.plugin.selection import bench_items, deselect, select
 from pytest_ansorbench.plugin.shards import this_shard
 from pytest_ansorbench.plugin.showing import (
-    changes_report,
     print_report,
     progress_on,
     short_report,
 )
 from pytest_ansorbench.plugin.suite import Suite
 from pytest_ansorbench.records import CaseResult, Gate, Result, Shard, Shards, SuiteVerdict
-from pytest_ansorbench.report import Terminal, failure_report
+from pytest_ansorbench.report import Terminal, changes_report, failure_report
 from pytest_ansorbench.report.wording import counted
 from pytest_ansorbench.stats.changes import CaseChanges
 from pytest_ansorbench.stats.failures import arm_failures
@@ -207,8 +206,8 @@ class Bench:
                         f"{test.case!r}; expected that one"
                     )
                 test = test.with_case(name, self._source.arms)
-            counted = test.gates or settings.has_suite_gates or settings.shard is not None
-            if known is None and counted:
+            is_counted = test.gates or settings.has_suite_gates or settings.shard is not None
+            if known is None and is_counted:
                 raise failure(LATE)
             self._check_apart(test)
         except pytest.UsageError as error:
@@ -357,7 +356,9 @@ class Bench:
                 reporter.write_line("-v explains the columns and tells more of each case")
         if self._baseline is not None and self._baseline.changes:
             reporter.section(f"ansor bench compared with {self._baseline.path.name}")
-            print_report(reporter, changes_report(self._baseline, self._suite.changes, result))
+            changes = (*self._baseline.changes, *self._suite.changes)
+            noise = {"noise_before": self._baseline.noise, "noise_after": result.noise}
+            print_report(reporter, changes_report(changes, ANY_MACHINE, **noise))
         if result.cases:
             self._saving.write_reports(result, suites, reporter)
             self._saving.summarize_step(result, suites)

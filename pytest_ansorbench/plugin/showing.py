@@ -11,23 +11,17 @@ import pytest
 
 from pytest_ansorbench.bench import Progress, Silent
 from pytest_ansorbench.options.settings import Settings, command_line
-from pytest_ansorbench.plugin.baseline import ANY_MACHINE, Baseline
 from pytest_ansorbench.records import Outcome, Result, SuiteVerdict
 from pytest_ansorbench.report import (
     LiveLine,
     LiveTable,
     RepeatLog,
     Report,
-    Section,
     Terminal,
-    changes_notes,
-    changes_table,
     full_report,
-    noise_changes,
     provenance,
     result_report,
 )
-from pytest_ansorbench.stats.changes import CaseChanges
 from pytest_ansorbench.winners import Script
 
 #: The colours that pytest gives to what failed, to warnings and to what passed.
@@ -83,17 +77,6 @@ def whole_report(
         scripts=scripts,
         rests_on=provenance(result, command_line(result.settings)),
     )
-
-
-def changes_report(baseline: Baseline, of_suite: Sequence[CaseChanges], result: Result) -> Report:
-    """How a session's cases changed since the earlier result."""
-    changes = (*baseline.changes, *of_suite)
-    blocks = (
-        changes_table(changes),
-        changes_notes(changes, ANY_MACHINE),
-        noise_changes(baseline.noise, result.noise),
-    )
-    return Report.of(Section("changes", blocks))
 
 
 def progress_on(config: pytest.Config) -> Progress:

@@ -47,7 +47,7 @@ class Suite:
         )
         if self._baseline is not None:
             self.changes = self._baseline.suite_changes(
-                results, self._settings, self._criteria, self.family
+                results, self._settings, self._criteria, self.family, self.lost
             )
         return self.verdicts
 

@@ -30,7 +30,7 @@ _COLUMNS: Final = (
     Column("gates", "gates settled", spare=1),
     Column("verdict", "verdict", kind="words"),
     Column("strategy", "strategy", kind="words"),
-    Column("spent", "budget spent", "%"),
+    Column("spent", "budget spent"),
     Column("trials", "trials"),
     Column("best", "GFLOP/s", "GFLOP/s"),
     Column("search_time", "search time", "s", spare=2),

@@ -14,7 +14,7 @@ from pytest_ansorbench.records import (
 from pytest_ansorbench.report.peers import named, peer_latency_s, peers_of
 from pytest_ansorbench.report.sections import Level, Lines
 from pytest_ansorbench.report.wording import throughput_text
-from pytest_ansorbench.stats.roofline import roof_gflops
+from pytest_ansorbench.stats.roofline import roof_of_run
 
 
 def peak_lines(cases: Sequence[CaseResult]) -> Lines:
@@ -63,8 +63,8 @@ def yardstick_lines(case: CaseResult) -> tuple[str, ...]:
 
 def _sentences(case: CaseResult, found: Yardsticks) -> Iterator[str]:
     flops = _flops(case)
-    if found.peak is not None and flops:
-        roof = roof_gflops(found.peak, flops, found.argument_bytes)
+    if found.peak is not None and case.runs:
+        roof = roof_of_run(found.peak, case.runs[0], found.argument_bytes)
         bound = "computing" if roof == found.peak.compute_gflops else "moving its arguments"
         yield f"at most {throughput_text(roof)} GFLOP/s on this machine, bound by {bound}"
     for kernel in found.kernels:
@@ -105,7 +105,7 @@ def levels(case: CaseResult) -> tuple[Level, ...]:
             if kernel.latency_s is not None:
                 found.append(Level(kernel.implementation, flops / kernel.latency_s / 1e9))
         if yardsticks.peak is not None:
-            roof = roof_gflops(yardsticks.peak, flops, yardsticks.argument_bytes)
+            roof = roof_of_run(yardsticks.peak, case.runs[0], yardsticks.argument_bytes)
             found.append(Level("peak", roof))
     return tuple(found)
 

@@ -57,13 +57,14 @@ def summarize_arm(arm: Sequence[Trajectory], target_s: float | None) -> ArmSumma
         raise ValueError(f"bad arm of {strategies!r}: expected runs of exactly one strategy")
     hits = [] if target_s is None else [trajectory.hit(target_s) for trajectory in arm]
     rounds = [r for run in runs for r in run.rounds]
+    checks_s = [run.last_check.check_s for run in runs if run.last_check is not None]
     return ArmSummary(
         strategy=strategies[0],
         runs=len(runs),
         reached=sum(hit.reached for hit in hits),
         trials=sum(len(run.trials) for run in runs),
         failed_trials=sum(run.failed_trials for run in runs),
-        search_s=math.fsum(r.search_s for r in rounds) / len(runs),
+        search_s=math.fsum([*(r.search_s for r in rounds), *checks_s]) / len(runs),
         propose_s=math.fsum(r.propose_s for r in rounds) / len(runs),
         build_s=math.fsum(r.build_s for r in rounds) / len(runs),
         run_s=math.fsum(r.run_s for r in rounds) / len(runs),

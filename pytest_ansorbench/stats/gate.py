@@ -40,9 +40,8 @@ from pytest_ansorbench.stats.spending import level_at
 # Standard errors by which an undecided figure is nearer to its limit than it looks. By simulation
 # (`benchmarks/advice.py`) 70% of gates are then settled when they are said to be
 _LUCK: Final = 0.5
-HOPELESS: Final = (
-    0.05  # chance to settle a gate within the most repeats, below which it is given up
-)
+# Chance to settle a gate within the most repeats, below which it is given up
+_HOPELESS: Final = 0.05
 
 
 def families(of_cases: int, of_suites: int) -> tuple[int, int]:
@@ -194,9 +193,9 @@ def settled_gate(
         last = judge.at(looks.most, cases)
         holds, broken = later_chances(figure, evidence, limit, last, looks.most)
         if looks.if_suspect:
-            if gate.reason != "chance" and broken < HOPELESS and look >= looks.least:
+            if gate.reason != "chance" and broken < _HOPELESS and look >= looks.least:
                 return gate
-        elif holds + broken < HOPELESS:
+        elif holds + broken < _HOPELESS:
             return gate
     return replace(gate, open=True)
 

@@ -28,7 +28,7 @@ def roof_gflops(peak: MachinePeak, flops: int, argument_bytes: int, *, warm: boo
 def share_of_roof(case: CaseResult, strategy: str) -> float | None:
     """How much of the roof the kernels of an arm reach, median over its runs; None if unknown."""
     shares = [
-        run.flops / latency_s / 1e9 / _roof_gflops(found.peak, run, found.argument_bytes)
+        run.flops / latency_s / 1e9 / roof_of_run(found.peak, run, found.argument_bytes)
         for run, latency_s, found in _measured(case, strategy)
         if found.peak is not None
     ]
@@ -54,7 +54,8 @@ def over_implementation(
     return statistics.median(ratios) if ratios else None
 
 
-def _roof_gflops(peak: MachinePeak, run: Run, argument_bytes: int) -> float:
+def roof_of_run(peak: MachinePeak, run: Run, argument_bytes: int) -> float:
+    """The throughput that a machine allows a run's kernels, with the caches that it found."""
     return roof_gflops(peak, run.flops, argument_bytes, warm=run.caches != "cold")
 
 

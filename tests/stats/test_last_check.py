@@ -8,6 +8,7 @@ import pytest
 
 from pytest_ansorbench.codec import from_json, to_json
 from pytest_ansorbench.records import LastRanking, Remeasurement, Run, TaskRanking
+from pytest_ansorbench.stats.compare import summarize_arm
 from pytest_ansorbench.stats.trajectory import Trajectory
 from tests.synthetic import make_run
 
@@ -33,7 +34,8 @@ LEADS = {0: 4.0, 1: 3.0, 2: 2.5, 3: 2.0}
 
 def test_a_checks_seconds_are_search_time():
     assert make_run(latencies=(1.0, 2.0)).search_s == 2.0
-    assert checked(3, LEADS).search_s == 4.5
+    run = checked(3, LEADS)
+    assert run.search_s == summarize_arm([Trajectory.of(run)], None).search_s == 4.5
 
 
 def test_the_crowned_trial_wins():

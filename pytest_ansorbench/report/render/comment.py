@@ -34,15 +34,13 @@ _Place = tuple[int, int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Comment:
-    """Renders Markdown of so many bytes at most, after a mark to find it by."""
-
-    size: int = _MOST
+    """Renders Markdown of 65,000 bytes at most, after a mark to find it by."""
 
     def render(self, report: Report) -> str:
         if not report.sections:
             return ""
         head = f"{MARK}\n\n"
-        return head + fitted(report, self.size - len(head))
+        return head + fitted(report, _MOST - len(head))
 
 
 def fitted(report: Report, size: int) -> str:

@@ -30,6 +30,7 @@ _TITLES: Final = {
     "schedules": "Winning schedules",
     "changes": "Changes",
     "history": "Over time",
+    "kernels": "Kernels",
     "tournament": "Standings",
     "pairs": "Pairs",
     "distributions": "Run-time distributions",
@@ -45,8 +46,6 @@ class Html:
     Tables sort and filter; each figure has its numbers beside it as a table. It takes Jinja and
     matplotlib, the extra `report`.
     """
-
-    title: str = "ansor bench"
 
     def render(self, report: Report) -> str:
         if not report.sections:
@@ -64,8 +63,7 @@ class Html:
             (subject, [*sections])
             for subject, sections in groupby(report.sections, key=lambda one: one.subject)
         ]
-        title = printable(self.title)
-        return _template().render(title=title, parts=parts, figure=figure).rstrip("\n")
+        return _template().render(title="ansor bench", parts=parts, figure=figure).rstrip("\n")
 
 
 def _order(cell: Cell) -> object:
