@@ -28,13 +28,14 @@ from tabulate import tabulate
 from pytest_ansorbench import workloads
 from pytest_ansorbench.measure.arguments import Arguments, shapes_of
 from pytest_ansorbench.measure.local.caches import Predecessors
-from pytest_ansorbench.measure.local.compiled import evaluate, tensors_on
+from pytest_ansorbench.measure.local.compiled import evaluate
 from pytest_ansorbench.measure.local.engine import local_engine
 from pytest_ansorbench.measure.local.lowering import (
     KERNEL_ENTRY,
     compile_module,
     network_executable,
 )
+from pytest_ansorbench.measure.local.places import tensors_on
 from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.workloads.networks.apply import with_schedules
 

@@ -203,7 +203,8 @@ SCRIPT = """
         context = TuneContext(
             layer.mod, target=plain, space_generator=TargetSpace().start(plain), rand_state=1
         )
-        [made, *_] = ProgramMaker(context).sample(undecided(context.generate_design_space()), [1])
+        sketches = undecided(context.generate_design_space()) * 24
+        [made, *_] = ProgramMaker(context).sample(sketches, range(1, len(sketches) + 1))
         best = [made.candidate().mod, *(None for _ in others)]
         program = with_schedules(network.program(), [layer, *others], best)
         check = Check(network.arguments(), np.zeros((1, 10), np.float32), 1.0, 1.0)
@@ -213,13 +214,16 @@ SCRIPT = """
         print("network built", one.status, one.error)
         outcome = engine.run(one, FixedMeasurement())
         print("network ran", outcome.status, outcome.error)
+    def kinds(module):
+        return [module.kind, *(kind for one in module.imports for kind in kinds(one))]
+
     for module in (lowered(task.mod, target), network_executable(program, target)):
         library = linked(["cc"], object_files(module))
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "library.so"
             path.write_bytes(library)
             loaded = tvm.runtime.load_module(str(path))
-            print("linked", [one.kind for one in loaded.imports])
+            print("linked", kinds(loaded))
     """
 
 

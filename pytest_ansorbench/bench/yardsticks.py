@@ -92,14 +92,16 @@ class YardstickPlan:
         """
         check = prepared.check
         assert check is not None
-        where = {
-            "device": device_name(engine.target),
-            "threads": threads_of(engine.target),
-            "cores": self.cores,
-            "folder": folder,
-        }
         return tuple(
-            peer_program(one, prepared.case, check, **where)
+            peer_program(
+                one,
+                prepared.case,
+                check,
+                device=device_name(engine.target),
+                threads=threads_of(engine.target),
+                cores=self.cores,
+                folder=folder,
+            )
             for one in taking_turns(self.implementations)
         )
 

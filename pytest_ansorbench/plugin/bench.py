@@ -357,8 +357,13 @@ class Bench:
         if self._baseline is not None and self._baseline.changes:
             reporter.section(f"ansor bench compared with {self._baseline.path.name}")
             changes = (*self._baseline.changes, *self._suite.changes)
-            noise = {"noise_before": self._baseline.noise, "noise_after": result.noise}
-            print_report(reporter, changes_report(changes, ANY_MACHINE, **noise))
+            report = changes_report(
+                changes,
+                ANY_MACHINE,
+                noise_before=self._baseline.noise,
+                noise_after=result.noise,
+            )
+            print_report(reporter, report)
         if result.cases:
             self._saving.write_reports(result, suites, reporter)
             self._saving.summarize_step(result, suites)

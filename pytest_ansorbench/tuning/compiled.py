@@ -37,15 +37,13 @@ import os, pathlib
 os.environ.setdefault("TVM_NUM_THREADS", "{threads}")  # as it was measured
 import numpy as np, tvm
 from tvm import relax
-here = pathlib.Path(__file__).resolve().parent
-device = tvm.device("{device}")
+here, device = pathlib.Path(__file__).resolve().parent, tvm.device("{device}")
 machine = relax.VirtualMachine(tvm.runtime.load_module(str(here / "{library}")), device)
-def given(arrays):
-    return [tvm.runtime.tensor(array, device) for array in arrays]
+def sent(array): return tvm.runtime.tensor(array, device)
 with np.load(here / "{weights}") as stored:
-    weights = given(stored[name].view(name.split()[1]) for name in stored.files)
+    weights = [sent(stored[name].view(name.split()[1])) for name in stored.files]
 def run(*inputs):  # {inputs}
-    return machine["main"](*given(inputs), *weights)
+    return machine["main"](*map(sent, inputs), *weights)
 if __name__ == "__main__":
     print(run({zeros}))
 '''
@@ -54,14 +52,12 @@ _OPERATOR: Final = '''\
 import os, pathlib
 os.environ.setdefault("TVM_NUM_THREADS", "{threads}")  # as it was measured
 import numpy as np, tvm
-here = pathlib.Path(__file__).resolve().parent
-device = tvm.device("{device}")
+here, device = pathlib.Path(__file__).resolve().parent, tvm.device("{device}")
 kernel = tvm.runtime.load_module(str(here / "{library}"))["main"]
-def given(arrays):
-    return [tvm.runtime.tensor(array, device) for array in arrays]
+def sent(array): return tvm.runtime.tensor(array, device)
 def run(*inputs):  # {inputs}
-    outputs = given([{outputs}])
-    kernel(*given(inputs), *outputs)
+    outputs = [*map(sent, [{outputs}])]
+    kernel(*map(sent, inputs), *outputs)
     return [one.numpy() for one in outputs]
 if __name__ == "__main__":
     print(*run({zeros}))

@@ -45,7 +45,10 @@ def multiply_adds(blocks: int, steps: int) -> Program:
 
 
 def reads(blocks: int, rows: int, times: int) -> Program:
-    """The 128 threads of each block add up rows of its own, of 128 floats, over and over."""
+    """The 128 threads of each block add up rows of 128 floats, each time those of the next block.
+
+    So nothing that was read is left in a register or in the caches of a multiprocessor.
+    """
     from tvm.script import ir as I
     from tvm.script import tirx as T
 
@@ -59,9 +62,9 @@ def reads(blocks: int, rows: int, times: int) -> Program:
                 for lane in T.thread_binding(ROW, "threadIdx.x"):
                     total = T.alloc_local((1,), "float32")
                     total[0] = T.float32(0)
-                    for _ in range(times):
+                    for again in range(times):
                         for row in range(rows):
-                            total[0] = total[0] + data[block, row, lane]
+                            total[0] = total[0] + data[(block + again) % blocks, row, lane]
                     sums[block, lane] = total[0]
 
     return Program.operator(Module)

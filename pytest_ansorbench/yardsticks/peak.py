@@ -5,7 +5,7 @@ The programs here are for CPUs; those for a GPU are in `gpu_peak`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timezone
 from typing import Any, Final
 
@@ -52,6 +52,7 @@ def measure_peak(engine: Engine, operands: Operands) -> MachinePeak | None:
 
     Of several samples the fastest counts: a peak is what others on the machine only take away from.
     """
+    reading: Callable[[int, int, int], Program]  # of so many readers, their rows, how often
     gpu = engine.machine.get("gpu")
     if gpu is None:
         readers, caches_bytes = threads_of(engine.target), engine.machine.get("caches_bytes")
@@ -66,6 +67,8 @@ def measure_peak(engine: Engine, operands: Operands) -> MachinePeak | None:
         latency_s = _fastest_s(engine, program)
         if latency_s is not None:
             rates.append(flops / latency_s / 1e9)
+    if not rates:
+        return None
     bandwidths = []
     row_bytes = readers * ROW * _FLOAT_BYTES
     for rows in dict.fromkeys(max(1, size // row_bytes) for size in _SIZES):
@@ -76,7 +79,7 @@ def measure_peak(engine: Engine, operands: Operands) -> MachinePeak | None:
             gbytes_per_s = working_set_bytes * times / latency_s / 1e9
             level = _level(caches_bytes, working_set_bytes)
             bandwidths.append(Bandwidth(level, working_set_bytes, gbytes_per_s))
-    if not rates or not bandwidths:
+    if not bandwidths:
         return None
     now = datetime.now(timezone.utc).isoformat(timespec="seconds")
     return MachinePeak(now, max(rates), tuple(bandwidths), operands)

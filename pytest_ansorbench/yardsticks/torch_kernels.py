@@ -111,7 +111,8 @@ def _module(source: Source, device: str = "cpu") -> Any:
         raise NoKernel(f"torch does not read {Path(source['file']).name}: give it a .pt2 file")
     read = from_exported_program(path, shapes=source["shapes"]).read
     assert isinstance(read, ExportedFile)
-    return move_to_device_pass(read.program(), device).module()
+    program = read.program()
+    return (program if device == "cpu" else move_to_device_pass(program, device)).module()
 
 
 def _kernel(

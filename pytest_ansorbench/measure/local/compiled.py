@@ -253,7 +253,8 @@ class CompiledNetwork(Compiled):
     ) -> None:
         """Take the inputs of the check; nothing is around a network."""
         assert check is not None
-        if self._device.tvm is not None:
+        self._is_loaded = self._device.tvm is None  # a driver loads a module when it is called
+        if not self._is_loaded:
             self._load()
         arrays = [*map(aligned, check.inputs)]
         self._tensors = self._device.place(arrays, [*map(bytes_of, arrays)]).tensors
@@ -269,6 +270,9 @@ class CompiledNetwork(Compiled):
         self._own_place = self._device.place(self._own.arrays, self._own.memories)
 
     def call(self) -> float:
+        if not self._is_loaded:
+            self._is_loaded = True
+            self.call()
         return self._called(self._machine.module[_NETWORK_ENTRY])
 
     def outputs(self) -> Sequence[NDArray[Any]]:

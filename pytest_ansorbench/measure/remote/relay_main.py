@@ -78,7 +78,11 @@ class RelayMain:
     def describe(self) -> dict[str, Any]:
         """What the device says of itself; None for what it cannot."""
         said = {name: self._said(function) for name, function in _KNOWN.items()}
-        gpu = described(self._inputs.device) if self._inputs.is_asynchronous else None
+        gpu = None
+        if self._inputs.is_asynchronous:
+            if not self._inputs.device.exist:
+                raise RuntimeError("it has no CUDA device")
+            gpu = described(self._inputs.device)
         return {**said, "on_x86": self._is_on_x86(), "gpu": gpu}
 
     def load(self, program: int, kind: str, shapes: Shapes, payload: bytes) -> dict[str, Any]:
