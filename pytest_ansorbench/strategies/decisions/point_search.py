@@ -98,7 +98,11 @@ class PointSearchPolicy(DecisionPolicy):
         """
 
     def start(self, setup: PointSetup) -> Proposer:
-        """The live search of one task of one run."""
+        """The live search of one task of one run.
+
+        Args:
+            setup: The task, and the means to search it.
+        """
         return _PointProposer(self, setup)
 
 
