@@ -18,7 +18,7 @@ ROW: Final = 128
 
 
 def multiply_adds(blocks: int, steps: int) -> Program:
-    """Each thread halves 12 numbers in registers and adds to them, so many times."""
+    """Each thread halves 12 registers and adds to them, `steps` times."""
     from tvm.script import ir as I
     from tvm.script import tirx as T
 
@@ -45,9 +45,9 @@ def multiply_adds(blocks: int, steps: int) -> Program:
 
 
 def reads(blocks: int, rows: int, times: int) -> Program:
-    """The 128 threads of each block add up rows of 128 floats, each time those of the next block.
+    """The 128 threads of a block add up rows of 128 floats, each of `times` times another block's.
 
-    So nothing that was read is left in a register or in the caches of a multiprocessor.
+    So nothing is read again from a register or a multiprocessor's own cache.
     """
     from tvm.script import ir as I
     from tvm.script import tirx as T

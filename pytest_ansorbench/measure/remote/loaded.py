@@ -27,19 +27,13 @@ class Inputs:
     """Arrays on the device, each sent once a session: programs must not write to them."""
 
     def __init__(self, device: Any) -> None:
-        import tvm
-        from tvm.rpc.base import RPC_SESS_MASK
-
-        self.device = device
-        # Whether a call returns before it is done.
-        kind = device.dlpack_device_type() % RPC_SESS_MASK
-        self.is_asynchronous = kind != tvm.cpu().dlpack_device_type()
+        self.device = OverRpc(device)
         self._sent: dict[int, Any] = {}  # by identity of the array, which lives as long
 
     def of(self, check: Check) -> list[Any]:
         for array in check.inputs:
             if id(array) not in self._sent:
-                [self._sent[id(array)]] = sent([array], self.device)
+                [self._sent[id(array)]] = sent([array], self.device.tvm)
         return [self._sent[id(array)] for array in check.inputs]
 
 
@@ -58,7 +52,7 @@ class LoadedKernel(PlacedKernel, Loaded):
     """A kernel, which is given its output to write to."""
 
     def __init__(self, module: Any, shapes: Shapes, inputs: Inputs) -> None:
-        super().__init__(module, _device_of(inputs))
+        super().__init__(module, inputs.device)
         self._shapes = shapes
 
     def take(self, check: Check | None) -> None:
@@ -69,25 +63,24 @@ class LoadedKernel(PlacedKernel, Loaded):
         return self.timed(calls, samples, flush_bytes)
 
 
-class _OverRpc(Device):
+class OverRpc(Device):
     """A session's device. Arrays are sent without what lies around them: it is not looked at."""
 
     def __init__(self, device: Any) -> None:
+        import tvm
+        from tvm.rpc.base import RPC_SESS_MASK
+
         self.tvm = device
+        kind = device.dlpack_device_type() % RPC_SESS_MASK
+        self.is_cpu = kind == tvm.cpu().dlpack_device_type()
 
     def place(self, arrays: Sequence[NDArray[Any]], memories: Sequence[NDArray[np.uint8]]) -> Place:
         return _Sent(arrays, self.tvm)
 
-
-class _AsynchronousOverRpc(_OverRpc):
-    """Such a device whose calls return before they are done."""
-
     def sync(self) -> None:
-        self.tvm.sync()
-
-
-def _device_of(inputs: Inputs) -> Device:
-    return (_AsynchronousOverRpc if inputs.is_asynchronous else _OverRpc)(inputs.device)
+        """Wait for others than CPUs, whose calls return when they are done."""
+        if not self.is_cpu:
+            self.tvm.sync()
 
 
 class _Sent(Place):
@@ -115,9 +108,8 @@ class LoadedNetwork(Loaded):
     def __init__(self, module: Any, shapes: Shapes, inputs: Inputs) -> None:
         from tvm import relax
 
-        self._machine = relax.VirtualMachine(module, inputs.device)
+        self._machine = relax.VirtualMachine(module, inputs.device.tvm)
         self._inputs = inputs
-        self._device = _device_of(inputs)
         self._held: Check | None = None  # whose inputs the machine holds
 
     def take(self, check: Check | None) -> None:
@@ -136,7 +128,7 @@ class LoadedNetwork(Loaded):
             (_MAIN,),
             calls,
             samples,
-            device=self._inputs.device,
+            device=self._inputs.device.tvm,
             flush_bytes=flush_bytes,
         )
 
@@ -151,7 +143,7 @@ class LoadedNetwork(Loaded):
 
     def call_on(self, check: Check) -> float:
         self._hold(check)
-        return first_run(self._machine.module, _INVOKE, (_MAIN,), self._device)
+        return first_run(self._machine.module, _INVOKE, (_MAIN,), self._inputs.device)
 
     def _hold(self, check: Check) -> None:
         if self._held is not check:

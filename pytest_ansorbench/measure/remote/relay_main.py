@@ -78,11 +78,11 @@ class RelayMain:
     def describe(self) -> dict[str, Any]:
         """What the device says of itself; None for what it cannot."""
         said = {name: self._said(function) for name, function in _KNOWN.items()}
-        gpu = None
-        if self._inputs.is_asynchronous:
-            if not self._inputs.device.exist:
+        gpu, device = None, self._inputs.device
+        if not device.is_cpu:
+            if not device.tvm.exist:
                 raise RuntimeError("it has no CUDA device")
-            gpu = described(self._inputs.device)
+            gpu = described(device.tvm)
         return {**said, "on_x86": self._is_on_x86(), "gpu": gpu}
 
     def load(self, program: int, kind: str, shapes: Shapes, payload: bytes) -> dict[str, Any]:
