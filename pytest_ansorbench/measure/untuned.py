@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from pytest_ansorbench.measure.engine import CrashedError
+from pytest_ansorbench.measure.arguments import mismatch
+from pytest_ansorbench.measure.engine import CrashedError, UntunedError
 from pytest_ansorbench.measure.program import Program
-from pytest_ansorbench.workloads.case import Check, DrawnNetwork, NetworkCase, Task
+from pytest_ansorbench.workloads.case import (
+    Check,
+    DrawnNetwork,
+    NetworkCase,
+    RewrittenNetwork,
+    Task,
+)
 from pytest_ansorbench.workloads.checking import best_check, check_of
 from pytest_ansorbench.workloads.dataflow import rounding_error, task_inputs
 from pytest_ansorbench.workloads.inputs import BadInputs, Ways, draws
@@ -82,11 +90,13 @@ def network_check(
 ) -> tuple[Check, float]:
     """Have a network's untuned program, a fused Relax module, say what it computes.
 
+    One that was rewritten is held to what its model computes.
+
     Returns:
         What it computes, and the seconds of its first call.
 
     Raises:
-        UntunedError: It does not run.
+        UntunedError: It does not run, or computes something else than its model.
         BadInputs: Its outputs say nothing on any inputs, or those given do not fit.
     """
     # Rounding errors of its layers add up.
@@ -105,7 +115,32 @@ def network_check(
             f"its outputs are the same for all inputs tried, or no numbers; give {names}, e.g. "
             f"inputs={{{inputs[0].name!r}: (0, 10)}} or an .npz file"
         )
+    if isinstance(case, RewrittenNetwork) and case.original is not None:
+        check = _by_original(engine, case.original, check, len(inputs), error)
     return check, call_s
+
+
+def _by_original(
+    engine: Engine, original: DrawnNetwork, check: Check, inputs: int, error: float
+) -> Check:
+    """The check of a rewritten network with what its model computes of so many inputs."""
+    assert check.fresh is not None
+    weights = original.weights()
+    given, fresh = ((*one.inputs[:inputs], *weights) for one in (check, check.fresh))
+    found = engine.outputs(
+        Program.network(original.program()), Check(given, (), fresh=Check(fresh, ()))
+    )
+    held = [
+        check_of(rewritten.inputs, outputs, error, drawn=rewritten.drawn)
+        for rewritten, outputs in ((check, found.given), (check.fresh, found.fresh))
+    ]
+    for rewritten, right in zip((check, check.fresh), held, strict=True):
+        if wrong := mismatch([one.expected for one in rewritten.outputs], right):
+            raise UntunedError(
+                f"its rewrite computes something else than its model: {wrong}; expected a rewrite "
+                "that computes the same, or none"
+            )
+    return replace(held[0], fresh=held[1])
 
 
 def _computed(

@@ -158,6 +158,15 @@ class DrawnNetwork(NetworkCase, Protocol):
         """Ways to come by the inputs, in the order in which they are tried."""
 
 
+@runtime_checkable
+class RewrittenNetwork(DrawnNetwork, Protocol):
+    """A network whose program may be another than its model says, and has to compute the same."""
+
+    @property
+    def original(self) -> DrawnNetwork | None:
+        """The network as its model says; None if that is what it is."""
+
+
 def is_case(value: Any) -> TypeGuard[Case]:
     """Whether a value has the attributes of a case.
 

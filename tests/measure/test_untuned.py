@@ -12,8 +12,9 @@ from pytest_ansorbench.measure.engine import UntunedError
 from pytest_ansorbench.measure.program import Program
 from pytest_ansorbench.measure.side_by_side import SideBySide, Span
 from pytest_ansorbench.measure.untuned import in_good_order, network_check, task_check
-from pytest_ansorbench.workloads import BatchMatmul, Mlp
+from pytest_ansorbench.workloads import BatchMatmul, Mlp, from_relax
 from pytest_ansorbench.workloads.networks.apply import with_schedules
+from pytest_ansorbench.workloads.networks.relax_names import tensor_type
 from tests.fast_engine import FastEngine
 from tests.faults import Doubling, module
 from tests.inference import infer
@@ -96,6 +97,37 @@ def test_a_network_s_check_is_what_its_program_computes(engine):
         np.testing.assert_allclose(*one.expected, infer(MLP.program(), one.inputs), rtol=1e-5)
     assert check.outputs[0].expected.shape == (1, 5)
     assert (check.inputs[0] != check.fresh.inputs[0]).all()
+
+
+def halves(weight):
+    """A Relax module with one product, of weights that are the same everywhere."""
+    from tvm import relax
+
+    x = relax.Var("x", tensor_type((4, 8), "float32"))
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x]):
+        with builder.dataflow():
+            weights = relax.const(np.full((8, 8), weight, np.float32))
+            y = builder.emit_output(builder.emit(relax.op.matmul(x, weights)))
+        builder.emit_func_output(y)
+    return builder.get()
+
+
+def test_a_rewritten_network_is_held_to_what_its_model_computes(engine):
+    # Its last place is another one, as where sums are added up in another order.
+    almost = np.nextafter(np.float32(0.5), np.float32(1))
+    network = from_relax("product", lambda: halves(0.5), rewrite=lambda _: halves(almost))
+    check, _ = network_check(engine, network, network.program(), network.tasks())
+    for one in (check, check.fresh):
+        data, weights = one.inputs
+        assert (weights == almost).all()
+        np.testing.assert_array_equal(one.outputs[0].expected, data @ np.full_like(weights, 0.5))
+
+
+def test_a_rewrite_that_computes_something_else_is_refused(engine):
+    network = from_relax("product", lambda: halves(0.5), rewrite=lambda _: halves(0.51))
+    with pytest.raises(UntunedError, match=r"its rewrite computes something else .* 32 of 32"):
+        network_check(engine, network, network.program(), network.tasks())
 
 
 def test_networks_are_measured_in_turn_and_held_to_their_check(engine):

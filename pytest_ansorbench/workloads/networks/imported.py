@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -89,6 +89,11 @@ class ImportedNetwork:
     def flops(self) -> int:
         """Floating-point operations of one inference, as TVM counts them. Imports TVM."""
         return sum(task.weight * task.flops for task in self._imported.tasks)
+
+    @property
+    def original(self) -> ImportedNetwork | None:
+        """See `RewrittenNetwork.original`."""
+        return None if self.rewrite is None else replace(self, rewrite=None)
 
     def program(self) -> IRModule:
         """See `NetworkCase.program`.
