@@ -211,12 +211,16 @@ class Search:
         ]
 
     def _wanted(self) -> int:
-        """Trials of the next round; of the last one those for which something is left."""
+        """Trials of the next round; of the last one those for which something is left.
+
+        Of the time that is left, each task without a round gets its share.
+        """
         wanted = min(self._round_trials, self.budget_trials - len(self.trials))
         if self.run_time_s is None or not self.trials:
             return wanted
         left = (self.run_time_s - self.search_s) * len(self.trials) / self.search_s
-        return max(1, min(wanted, math.ceil(left)))
+        waiting = len(self.tasks) - len({one.task for one in self.rounds})
+        return max(1, min(wanted, math.ceil(left / max(1, waiting))))
 
     def _draw(self, choices: int) -> int:
         """A number that a resumed run would draw as well."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 
 import pytest
 
@@ -60,6 +61,13 @@ def test_a_round_under_way_is_finished_even_if_it_is_the_first(paced):
     made = search(paced(10.0), 1.0)
     [entry] = finished(made)
     assert len(entry.trials) == 4 and made.search_s == 40.0
+
+
+def test_time_is_left_for_every_task(paced):
+    made = search(paced(1.0), 12.0, case=MLP, round_trials=8)
+    entries = finished(made)
+    assert {one.task for one in made.rounds} == {*range(len(MLP.tasks()))}
+    assert [len(one.trials) for one in entries][:2] == [8, math.ceil(4 / (len(MLP.tasks()) - 1))]
 
 
 def test_trials_that_slow_down_cost_one_round_at_most(paced):
