@@ -17,11 +17,12 @@ from pytest_ansorbench.cli.formats import terminal
 from pytest_ansorbench.cli.models import add_rewrite, add_shapes, case_given
 from pytest_ansorbench.cli.offers import strategies_given
 from pytest_ansorbench.options.declarations import (
-    OPTIONS,
+    TUNING_OPTIONS,
     TUNING_REWRITE,
     TUNING_STRATEGY,
     TUNING_TRIALS,
     Option,
+    flag_of,
 )
 
 if TYPE_CHECKING:
@@ -30,14 +31,8 @@ if TYPE_CHECKING:
     from pytest_ansorbench.records import Result
     from pytest_ansorbench.tuning import Tuning
 
-_AS_UNDER_PYTEST: Final = tuple(
-    option
-    for option in OPTIONS
-    if option.field.startswith(("target", "remote.", "cluster.", "engine."))
-    or option.field in ("budget.round_trials", "experiment.scheduler", "experiment.seed")
-)
-"""Options of a bench that this command has too, without the prefix."""
 _PREFIX: Final = "--ansor-"
+_AGAINST: Final = flag_of("experiment.reference_kernels")
 
 
 def add_command(commands: argparse._SubParsersAction[Any]) -> None:
@@ -76,8 +71,8 @@ def add_command(commands: argparse._SubParsersAction[Any]) -> None:
     tune.add_argument(
         "--time-limit",
         metavar="TIME",
-        help="search time of this call, after which no round begins, e.g. 10m; what was found is "
-        "compiled and measured after it (default: none)",
+        help="search time of this call for each model, after which no round begins, e.g. 10m; what "
+        "was found is compiled and measured after it (default: none)",
     )
     tune.add_argument(
         "--strategy",
@@ -92,7 +87,7 @@ def add_command(commands: argparse._SubParsersAction[Any]) -> None:
         help="libraries to measure in turn with the result, e.g. onnxruntime,openvino,torch "
         "(default: none)",
     )
-    for option in _AS_UNDER_PYTEST:
+    for option in TUNING_OPTIONS:
         tune.add_argument(
             _flag(option),
             dest=option.keyword,
@@ -110,6 +105,7 @@ def _tune(given: argparse.Namespace) -> int:
     from pytest_ansorbench.tuning import Tuning
     from pytest_ansorbench.winners import DatabaseError
     from pytest_ansorbench.workloads import OpenShape
+    from pytest_ansorbench.workloads.networks.network import Network
 
     gc.enable()  # a search is long, and makes garbage
     if "," in given.strategy:
@@ -117,6 +113,9 @@ def _tune(given: argparse.Namespace) -> int:
     [strategy] = strategies_given([given.strategy])
     settings = _settings(given, strategy.name)
     cases = [case_given(word, given.shape, given.rewrite) for word in given.cases]
+    for case in cases:
+        if isinstance(case, Network) and given.rewrite != "none":
+            _tell(f"{case.id}: taken as it is; --rewrite is for a model's file or module")
     folder: Path = given.output
     if folder.exists() and not folder.is_dir():
         raise Refusal(f"bad -o {str(folder)!r}: expected a folder, e.g. tuned")
@@ -148,7 +147,9 @@ def _tune(given: argparse.Namespace) -> int:
 
 def _tuned(tuning: Tuning, folder: Path) -> int:
     from pytest_ansorbench.report import Report, tuned_lines
+    from pytest_ansorbench.tuning import check_linker
 
+    check_linker()
     result = tuning.search(_progress())
     best = tuning.best()
     tuning.write_database(best)
@@ -178,7 +179,7 @@ def _settings(given: argparse.Namespace, strategy: str) -> Settings:
     if given.against is not None:
         against = parsed("--against", given.against, values.implementations)
         found["experiment.reference_kernels"] = against
-    for option in _AS_UNDER_PYTEST:
+    for option in TUNING_OPTIONS:
         text = getattr(given, option.keyword)
         if text is not None:
             found[option.field] = parsed(_flag(option), text, option.parse)
@@ -199,7 +200,7 @@ def _words(given: argparse.Namespace) -> Iterator[str]:
         ("--strategy", given.strategy),
         ("--rewrite", given.rewrite),
         ("--against", given.against),
-        *((_flag(option), getattr(given, option.keyword)) for option in _AS_UNDER_PYTEST),
+        *((_flag(option), getattr(given, option.keyword)) for option in TUNING_OPTIONS),
     ):
         if value is not None:
             yield from (flag, value)
@@ -232,4 +233,4 @@ def _flag(option: Option) -> str:
 
 def _without_prefix(text: str) -> str:
     """Options as this command calls them."""
-    return text.replace(_PREFIX, "--")
+    return text.replace(_AGAINST, "--against").replace(_PREFIX, "--")

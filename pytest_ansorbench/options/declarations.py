@@ -612,6 +612,15 @@ def option_of(field: str) -> Option:
     return _BY_FIELD[field]
 
 
+TUNING_OPTIONS: Final = tuple(
+    option
+    for option in OPTIONS
+    if option.field.startswith(("target", "remote.", "cluster.", "engine."))
+    or option.field in ("budget.round_trials", "experiment.scheduler", "experiment.seed")
+)
+"""Options of a bench that `tune` has too, without the prefix."""
+
+
 def flag_of(field: str) -> str:
     """The flag of the option that sets a field of `Settings`."""
     return option_of(field).flag

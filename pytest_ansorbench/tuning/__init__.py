@@ -18,14 +18,15 @@ is what a session has to be told, and what becomes of its outcome.
 - `compiled`: a case with the best schedules, as TVM's executable, as a library with its weights,
   and the script that loads it.
 - `tuning`: the call itself. While it searches, the journal is all there is; then the database, the
-  library and the report are written, each file whole or not at all.
+  library, the report and the result are written, each file whole or not at all.
 - `front`: the function that users call.
 
 Layers: this package knows settings and sessions, and neither pytest nor options by their flags.
 """
 
+from pytest_ansorbench.tuning.compiled import check_linker
 from pytest_ansorbench.tuning.front import Tuned, tune
 from pytest_ansorbench.tuning.settings import settings_of
 from pytest_ansorbench.tuning.tuning import Tuning
 
-__all__ = ["Tuned", "Tuning", "settings_of", "tune"]
+__all__ = ["Tuned", "Tuning", "check_linker", "settings_of", "tune"]

@@ -19,6 +19,7 @@ from pytest_ansorbench.measure.intrinsics import register_intrinsics
 from pytest_ansorbench.measure.local.lowering import lowered, network_executable
 from pytest_ansorbench.storage.files import written_whole
 from pytest_ansorbench.workloads.case import Case, DrawnNetwork, NetworkCase
+from pytest_ansorbench.workloads.inputs import Input
 from pytest_ansorbench.workloads.networks.apply import with_schedules
 from pytest_ansorbench.workloads.networks.main_inputs import main_inputs
 from pytest_ansorbench.workloads.signature import arguments_of, outputs_of
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
     from tvm.runtime import Executable, Module
     from tvm.target import Target
 
-Shapes = Sequence[tuple[str, tuple[int, ...]]]  # data type and shape of each array
 
+_INSTALL: Final = "install a C++ compiler, e.g. g++, and give the same command again"
 _NETWORK: Final = '''\
 """Runs {case} as it was tuned, on zeros: python {script}. Needs apache-tvm and NumPy."""
 import os, pathlib
@@ -42,7 +43,7 @@ machine = relax.VirtualMachine(tvm.runtime.load_module(str(here / "{library}")),
 def sent(array): return tvm.runtime.tensor(array, device)
 with np.load(here / "{weights}") as stored:
     weights = [sent(stored[name].view(name.split()[1])) for name in stored.files]
-def run(*inputs):  # {inputs}
+def run(*inputs):  # {inputs}; gives tensors of TVM's
     return machine["main"](*map(sent, inputs), *weights)
 if __name__ == "__main__":
     print(run({zeros}))
@@ -55,7 +56,7 @@ import numpy as np, tvm
 here, device = pathlib.Path(__file__).resolve().parent, tvm.device("{device}")
 kernel = tvm.runtime.load_module(str(here / "{library}"))["main"]
 def sent(array): return tvm.runtime.tensor(array, device)
-def run(*inputs):  # {inputs}
+def run(*inputs):  # {inputs}; gives arrays
     outputs = [*map(sent, [{outputs}])]
     kernel(*map(sent, inputs), *outputs)
     return [one.numpy() for one in outputs]
@@ -72,9 +73,9 @@ class Compiled:
     executable: Executable | Module  # of a network what a virtual machine is made of
     device: str  # that it runs on, by TVM's name
     threads: int  # that it was measured on
-    inputs: Shapes
+    inputs: Sequence[Input]
     weights: tuple[NDArray[Any], ...] = ()  # of a network, the last arguments of its `main`
-    outputs: Shapes = ()  # of an operator, which is given them; a network makes its own
+    outputs: Sequence[Input] = ()  # of an operator, which is given them; a network makes its own
 
     @classmethod
     def of(cls, case: Case, scheduled: Mapping[int, IRModule], target: Target) -> Compiled:
@@ -91,10 +92,10 @@ class Compiled:
             best = [scheduled.get(place) for place in range(len(tasks))]
             executable = network_executable(with_schedules(program, tasks, best), target)
             weights = case.weights() if isinstance(case, DrawnNetwork) else ()
-            inputs = [(one.dtype, one.shape) for one in main_inputs(program, len(weights))]
+            inputs = main_inputs(program, len(weights))
             return cls(case.id, executable, device, threads, inputs, weights)
         [task] = tasks
-        arguments = arguments_of(task.mod)
+        arguments = [Input(*one) for one in arguments_of(task.mod)]
         first = len(arguments) - (task.outputs or outputs_of(task.mod))
         kernel = lowered(scheduled.get(0, task.mod), target)
         inputs, outputs = arguments[:first], tuple(arguments[first:])
@@ -144,24 +145,31 @@ class Compiled:
                 self.executable.export_library(str(library), **how)
             except Exception as error:  # TVM raises many types
                 raise ToolchainError(
-                    f"the library of {self.case} cannot be linked: {last_line(error)}; install a "
-                    "C++ compiler, e.g. g++, and give the same command again"
+                    f"the library of {self.case} cannot be linked: {last_line(error)}; {_INSTALL}"
                 ) from error
             with library.open("rb") as made, written_whole(path) as stream:
                 shutil.copyfileobj(made, stream)
 
     def _script(self, names: Mapping[str, str]) -> str:
-        shown = ", ".join(f"{dtype} {shape}" for dtype, shape in self.inputs)
+        shown = ", ".join(f"{one.name} {one.dtype} {one.shape}".strip() for one in self.inputs)
         return (_NETWORK if self.is_network else _OPERATOR).format(
             **names,
             case=" ".join(repr(self.case)[1:-1].replace('"', "'").split()),
             device=self.device,
             threads=self.threads,
-            inputs=shown,
+            inputs=" ".join(repr(shown)[1:-1].split()),
             zeros=_zeros(self.inputs),
             outputs=_zeros(self.outputs),
         )
 
 
-def _zeros(shapes: Shapes) -> str:
-    return ", ".join(f'np.zeros({tuple(shape)}, "{dtype}")' for dtype, shape in shapes)
+def check_linker() -> None:
+    """Check that a library can be linked on this machine: ToolchainError if not."""
+    from tvm.support.cc import get_cc
+
+    if get_cc() is None:
+        raise ToolchainError(f"no library can be linked: there is no C++ compiler; {_INSTALL}")
+
+
+def _zeros(arrays: Sequence[Input]) -> str:
+    return ", ".join(f'np.zeros({tuple(one.shape)}, "{one.dtype}")' for one in arrays)

@@ -12,10 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ansorbench.bench import Silent
 from pytest_ansorbench.budget import Trials
-from pytest_ansorbench.options.declarations import TUNING_REWRITE, TUNING_STRATEGY, TUNING_TRIALS
-from pytest_ansorbench.options.values import duration
+from pytest_ansorbench.options.declarations import (
+    TUNING_OPTIONS,
+    TUNING_REWRITE,
+    TUNING_STRATEGY,
+    TUNING_TRIALS,
+    Option,
+)
+from pytest_ansorbench.options.values import duration, implementations
 from pytest_ansorbench.report import TrialLog, before_tuning
 from pytest_ansorbench.strategies import Registry, Strategy
+from pytest_ansorbench.tuning.compiled import check_linker
 from pytest_ansorbench.tuning.settings import settings_of
 from pytest_ansorbench.tuning.tuning import Tuning
 from pytest_ansorbench.winners import database_of
@@ -45,6 +52,8 @@ class Tuned:
         database: The best schedule of each task, a database of MetaSchedule's in memory.
         module: What TVM compiled. Of a network `relax.VirtualMachine(module, tvm.cpu())` is made of
             it; that of an operator has a function `main`, whose last arguments are the outputs.
+        peers_s: Seconds of a call in each library that it was measured against; None if it does not
+            compute the case.
         weights: The last arguments of a network's `main`; none of an operator, or of a network
             whose case does not tell them from its inputs.
     """
@@ -56,6 +65,7 @@ class Tuned:
     search_s: float
     database: Database
     module: Executable | Module
+    peers_s: Mapping[str, float | None]
     weights: tuple[NDArray[Any], ...]
 
 
@@ -72,7 +82,9 @@ def tune(
     inputs: GivenInputs | None = None,
     example_inputs: Sequence[Any] = (),
     rewrite: Rewrite | str | None = TUNING_REWRITE,
+    against: str | Sequence[str] = (),
     progress: Callable[[str], None] | None = None,
+    **options: object,
 ) -> Tuned:
     """Search for a faster version of a model or an operator, and compile it.
 
@@ -95,9 +107,12 @@ def tune(
         example_inputs: Tensors that a `torch.nn.Module` can be called with; or give `shapes`.
         rewrite: What becomes of a model before it is searched: `none`, `channels-last`, `packed`,
             `winograd`, or a pass over a Relax module; see `workloads.winograd`.
+        against: Libraries to measure in turn with the result, e.g. `onnxruntime,torch`.
         progress: Is told how far it is, a line each, e.g. `print`.
+        options: Others of `ansor-bench tune`, e.g. `seed=1`, `cores="0,1"`, `cluster="local:2"`.
 
     Raises:
+        TypeError: There is no such option.
         ValueError: An argument is not accepted, or it is nothing that can be tuned; the message
             says what was expected.
         StrategyError: There is no such strategy.
@@ -116,6 +131,11 @@ def tune(
         values["budget.trials"] = _parsed("trials", str(trials), Trials.parse)
     if target is not None:
         values["target"] = _text(target)
+    if against:
+        values["experiment.reference_kernels"] = _parsed("against", against, implementations)
+    for word, value in options.items():
+        option = _option(word)
+        values[option.field] = _parsed(word, value, option.parse)
     settings = settings_of(values)
     case = case_of(
         mod,
@@ -132,6 +152,8 @@ def tune(
 
     with tempfile.TemporaryDirectory(prefix="ansor-bench-") as nowhere:
         folder = Path(nowhere if into is None else into)
+        if into is not None:
+            check_linker()
         tuning = Tuning([case], strategy, settings, folder, root=Path.cwd(), tell=tell)
         with closing(tuning):
             result = tuning.search(Silent() if progress is None else TrialLog(progress))
@@ -152,15 +174,23 @@ def tune(
         search_s=run.search_s,
         database=database_of((one, tuning.target) for one in best.values()),
         module=compiled.executable,
+        peers_s={peer.implementation: peer.final.latency_s for peer in run.peers},
         weights=compiled.weights,
     )
 
 
-def _parsed(name: str, text: str, parse: Callable[[str], Any]) -> Any:
+def _option(word: str) -> Option:
+    known = {option.keyword: option for option in TUNING_OPTIONS if option.field != "target"}
+    if word not in known:
+        raise TypeError(f"tune() got an unexpected option {word!r}; expected {', '.join(known)}")
+    return known[word]
+
+
+def _parsed(name: str, given: Any, parse: Callable[[Any], Any]) -> Any:
     try:
-        return parse(text)
+        return parse(given)
     except ValueError as error:
-        raise ValueError(f"bad {name} {text!r}: {error}") from None
+        raise ValueError(f"bad {name} {given!r}: {error}") from None
 
 
 def _text(target: Target | Mapping[str, Any] | str) -> str:

@@ -20,20 +20,20 @@ FOLDER: Final = "learnt"
 def equipped(
     strategy: Strategy,
     past: Past | None,
-    cases: Iterable[str],
+    cases: Iterable[tuple[str, str]],
     folder: Path,
     note: Callable[[str], None],
     tell: Callable[[str], None],
 ) -> Strategy:
     """The strategy with what was learnt in a folder.
 
-    It is learnt when another case is asked for than last time, from all that the journal has. That
-    takes some milliseconds a program.
+    It is learnt when another case is asked for than last time, or another version of one, from all
+    that the journal has. That takes some milliseconds a program.
 
     Args:
         strategy: The strategy; one without a pretrained model stays as it is.
         past: The folder's journal; None if there is none yet.
-        cases: Ids of the cases that are asked for.
+        cases: Id and version of each case that is asked for.
         folder: The folder.
         note: Is told that it takes a while.
         tell: Is told what was learnt.
@@ -41,7 +41,9 @@ def equipped(
     if past is None or not isinstance(strategy.cost_model, PretrainedModel):
         return strategy
     learning = LearningFolder(folder / FOLDER)
-    if {*cases} != {*past.session.cases}:
+    asked = {*cases}
+    seen = {(one.case, one.version) for one in past.entries if isinstance(one, CaseEntry)}
+    if not asked <= seen or {case for case, _ in asked} != {*past.session.cases}:
         note("learning from what was tuned here before")
         try:
             learnt, _, _ = _learn(learning, past).partition(";")

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 from pytest_ansorbench.bench import FixedRepeats, Plan, Progress, Session
 from pytest_ansorbench.bench.session import case_entry
-from pytest_ansorbench.environment import check_toolchain, resolve_target
+from pytest_ansorbench.bench.yardsticks import taking_turns
+from pytest_ansorbench.environment import MisfitError, check_toolchain, resolve_target
 from pytest_ansorbench.measure.remote.libraries import linker_of
 from pytest_ansorbench.options.settings import Settings
 from pytest_ansorbench.packed import PackedError
@@ -24,6 +25,7 @@ from pytest_ansorbench.storage import (
     UnwritableError,
     describe_commit,
     read_journal,
+    write_result,
 )
 from pytest_ansorbench.storage.entries import JOURNAL_VERSION, CaseEntry
 from pytest_ansorbench.storage.files import written_whole
@@ -35,12 +37,16 @@ from pytest_ansorbench.tuning.journals import carried, earlier, newest, outcomes
 from pytest_ansorbench.tuning.learnt import equipped
 from pytest_ansorbench.winners import Winner, replace_database, winners_of_case
 from pytest_ansorbench.workloads import Case
+from pytest_ansorbench.workloads.case import case_version
+from pytest_ansorbench.yardsticks import check_peer
+from pytest_ansorbench.yardsticks.kernel import NoKernel
 
 if TYPE_CHECKING:
     from tvm import IRModule
     from tvm.target import Target
 
 REPORT: Final = "report.md"
+RESULT: Final = "result.json.gz"
 COMMAND: Final = "command.txt"
 
 
@@ -87,7 +93,10 @@ class Tuning:
         """
         ids = [case.id for case in cases]
         if twice := [one for one in ids if ids.count(one) > 1]:
-            raise ValueError(f"bad case {twice[0]!r}: it is given twice; expected different cases")
+            raise ValueError(
+                f"bad case {twice[0]!r}: it is given twice; expected different cases, or a "
+                "folder for each"
+            )
         self._strategy = strategy
         self._cases, self._ids = cases, ids
         self._settings, self._folder, self._root = settings, folder, root
@@ -113,10 +122,12 @@ class Tuning:
             One of `sessions.REFUSALS`: A case cannot be tuned.
         """
         check_toolchain()
+        self._check_peers()
         past = newest(self._folder, self._tell)
         strategy = self._strategy
         if self._settings.cluster.address is None:  # whose workers do not have this folder
-            strategy = equipped(strategy, past, self._ids, self._folder, progress.note, self._tell)
+            asked = [(case.id, case_version(case, case.tasks())) for case in self._cases]
+            strategy = equipped(strategy, past, asked, self._folder, progress.note, self._tell)
         planned = [self._planned(case, strategy, past) for case in self._cases]
         self._like = planned[0].entry
         if self._command:
@@ -181,7 +192,7 @@ class Tuning:
             self._tell(f"left out of the database: {line}")
 
     def write(self, result: Result, compiled: Sequence[Compiled]) -> tuple[str, ...]:
-        """Write libraries and the report, and close the journal; the names of all files.
+        """Write libraries, report and result, and close the journal; the names of all files.
 
         Raises:
             ToolchainError: A library cannot be linked.
@@ -194,12 +205,13 @@ class Tuning:
             for case in compiled:
                 suffix = f"-{stored_name(case.case)}" if len(compiled) > 1 else ""
                 names += case.write(self._folder, suffix, linker)
+            write_result(result, self._folder / RESULT)
             text = RENDERERS["markdown"].render(tuning_report(result, self._command, self._kept))
             self._write_text(REPORT, text)
         assert self._session is not None
         if self._session.is_on_record:
             self._session.conclude()
-        return (*names, REPORT, *([COMMAND] if self._command else []))
+        return (*names, REPORT, RESULT, *([COMMAND] if self._command else []))
 
     def close(self) -> None:
         """End all processes."""
@@ -226,6 +238,20 @@ class Tuning:
                 f"bad folder {str(self._folder)!r}: it cannot be written, {error.strerror}; make "
                 "room, then give the same command again"
             ) from error
+
+    def _check_peers(self) -> None:
+        """Refuse libraries that cannot be measured beside the cases, before anything is searched.
+
+        Workers of a cluster have libraries of their own.
+        """
+        if self._settings.cluster.address is not None:
+            return
+        for library in taking_turns(self._settings.experiment.reference_kernels):
+            for case in self._cases:
+                try:
+                    check_peer(library, case)
+                except NoKernel as error:
+                    raise MisfitError("reference_kernels", library, f"{case.id}: {error}") from None
 
     def _planned(self, case: Case, strategy: Strategy, past: Past | None) -> _Planned:
         settings, tasks = self._settings, tuple(case.tasks())

@@ -7,6 +7,6 @@ the `first_candidate` of its rules among it; `peers` are other libraries, which 
 
 from pytest_ansorbench.yardsticks.own_kernels import own_kernel
 from pytest_ansorbench.yardsticks.peak import measure_peak
-from pytest_ansorbench.yardsticks.peers import PeerProgram, peer_program
+from pytest_ansorbench.yardsticks.peers import PeerProgram, check_peer, peer_program
 
-__all__ = ["PeerProgram", "measure_peak", "own_kernel", "peer_program"]
+__all__ = ["PeerProgram", "check_peer", "measure_peak", "own_kernel", "peer_program"]

@@ -13,8 +13,7 @@ from pathlib import Path
 
 from pytest_ansorbench.measure.arguments import load_check
 from pytest_ansorbench.measure.local.interpreter import end_with_parent
-from pytest_ansorbench.yardsticks.kernel import NoKernel
-from pytest_ansorbench.yardsticks.peer_main import require_installed
+from pytest_ansorbench.yardsticks.kernel import NoKernel, require_installed
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -48,6 +49,13 @@ class LibraryKernel:
 def library_of(implementation: str) -> str:
     """The package that an implementation is of."""
     return "torch" if implementation == "torch-compile" else implementation
+
+
+def require_installed(implementation: str) -> None:
+    """Check that a library is there: NoKernel if not."""
+    library = library_of(implementation)
+    if importlib.util.find_spec(library) is None:
+        raise NoKernel(f"{library} is not installed: pip install 'pytest-ansorbench[{library}]'")
 
 
 def require_types(operator: Operator, library: str, *dtypes: str) -> None:

@@ -6,7 +6,6 @@ Started as `python -m pytest_ansorbench.yardsticks.peer_main FD REQUEST`, see `p
 from __future__ import annotations
 
 import fcntl
-import importlib.util
 import json
 import os
 import socket
@@ -20,7 +19,7 @@ from pytest_ansorbench.measure.arguments import dump_check, load_check, mismatch
 from pytest_ansorbench.measure.local.channel import Channel, answer, told
 from pytest_ansorbench.measure.local.interpreter import end_with_parent
 from pytest_ansorbench.workloads.case import Check
-from pytest_ansorbench.yardsticks.kernel import LibraryKernel, NoKernel, library_of
+from pytest_ansorbench.yardsticks.kernel import LibraryKernel, NoKernel, require_installed
 from pytest_ansorbench.yardsticks.sources import ONNX, file_of
 
 _OPERATIONS: Final = ("build", "arguments", "call", "time", "check")
@@ -113,13 +112,6 @@ class PeerMain:
             if not path.exists():
                 _export(source, check, path)
         return path
-
-
-def require_installed(implementation: str) -> None:
-    """Check that a library is there: NoKernel if not."""
-    library = library_of(implementation)
-    if importlib.util.find_spec(library) is None:
-        raise NoKernel(f"{library} is not installed: pip install 'pytest-ansorbench[{library}]'")
 
 
 def _export(source: Any, check: Check, path: Path) -> None:

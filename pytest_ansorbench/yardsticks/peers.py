@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 from pytest_ansorbench.cores import usable_cores
 from pytest_ansorbench.measure.program import Foreign
 from pytest_ansorbench.records import Implementation, Peer
-from pytest_ansorbench.yardsticks.kernel import NoKernel, library_of
-from pytest_ansorbench.yardsticks.sources import data_check, source_of
+from pytest_ansorbench.yardsticks.kernel import NoKernel, library_of, require_installed
+from pytest_ansorbench.yardsticks.sources import data_check, source_of, torch_file
 
 if TYPE_CHECKING:
     from pytest_ansorbench.measure.outcomes import MeasuredInTurn
@@ -34,6 +34,18 @@ class PeerProgram:
     def record(self, measured: MeasuredInTurn) -> Peer:
         """What a run keeps of it."""
         return Peer(self.implementation, self.version, measured.remeasured(None))
+
+
+def check_peer(implementation: Implementation, case: Case) -> None:
+    """Check that a library is here and can be given a case, before anything is computed.
+
+    Raises:
+        NoKernel: It is not installed, or the case is not a file that it reads.
+    """
+    require_installed(implementation)
+    source = source_of(case)
+    if library_of(implementation) == "torch" and "file" in source:
+        torch_file(source)
 
 
 def peer_program(

@@ -96,6 +96,14 @@ def file_of(source: Source, suffix: str) -> Path | None:
     return path if path.suffix == suffix else None
 
 
+def torch_file(source: Source) -> Path:
+    """The file that a source is, where PyTorch reads it: NoKernel if it does not."""
+    path = file_of(source, PT2)
+    if path is None:
+        raise NoKernel(f"torch does not read {Path(source['file']).name}: give it a .pt2 file")
+    return path
+
+
 def laid_out(source: Source, inputs: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
     """Inputs of a case as its model elsewhere takes them: images have their channels second."""
     case = shipped_case(source)

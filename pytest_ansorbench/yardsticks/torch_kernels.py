@@ -15,12 +15,11 @@ from pytest_ansorbench.workloads.networks.to_torch import to_torch
 from pytest_ansorbench.workloads.operator import Operator
 from pytest_ansorbench.yardsticks.kernel import Host, LibraryKernel, NoKernel
 from pytest_ansorbench.yardsticks.sources import (
-    PT2,
     Source,
     brought_back,
-    file_of,
     laid_out,
     shipped_case,
+    torch_file,
 )
 from pytest_ansorbench.yardsticks.torch_operators import operator_module, tensor_of
 
@@ -106,10 +105,7 @@ def _module(source: Source, device: str = "cpu") -> Any:
     if case is not None:
         graph = case.graph()
         return to_torch(graph, draw_weights(graph, seed=case.id)).to(device)
-    path = file_of(source, PT2)
-    if path is None:
-        raise NoKernel(f"torch does not read {Path(source['file']).name}: give it a .pt2 file")
-    read = from_exported_program(path, shapes=source["shapes"]).read
+    read = from_exported_program(torch_file(source), shapes=source["shapes"]).read
     assert isinstance(read, ExportedFile)
     program = read.program()
     return (program if device == "cpu" else move_to_device_pass(program, device)).module()

@@ -15,7 +15,7 @@ from pytest_ansorbench.cli import tune as command
 from pytest_ansorbench.measure.local import toolchains
 from pytest_ansorbench.measure.program import Program
 from pytest_ansorbench.records import ReferenceKernel
-from pytest_ansorbench.storage import list_journals
+from pytest_ansorbench.storage import list_journals, read_result
 from pytest_ansorbench.storage.entries import CaseEntry, EndEntry, FinalEntry
 from pytest_ansorbench.tuning.compiled import Compiled
 from pytest_ansorbench.workloads import BatchMatmul, Mlp
@@ -31,7 +31,7 @@ fast = pytest.mark.usefixtures("fast_engine")
 PRODUCT = BatchMatmul(batch=1, m=16, n=16, k=16)
 NETWORK = Mlp(features=8, hidden=(4,), classes=2)
 DATABASE = {"database_workload.json", "database_tuning_record.json"}
-WHOLE = {*DATABASE, "library.so", "load.py", "report.md", "command.txt"}
+WHOLE = {*DATABASE, "library.so", "load.py", "report.md", "result.json.gz", "command.txt"}
 
 
 @fast
@@ -46,6 +46,8 @@ def test_an_operator_becomes_a_database_a_library_and_a_report(place, capsys):
     assert (place.out / "command.txt").read_text() == f"{words} --rewrite winograd\n"
     report = (place.out / "report.md").read_text()
     assert report.startswith(f"{PRODUCT.id}: ") and words in report
+    [of_case] = read_result(place.out / "result.json.gz").cases
+    assert (of_case.case, len(of_case.runs[0].trials)) == (PRODUCT.id, 4)
     [task] = PRODUCT.tasks()
     assert place.database().has_workload(task.mod) and len(place.database()) == 1
     _check_that_the_script_runs_without_this_package(place)
@@ -77,10 +79,12 @@ def _check_that_the_script_runs_without_this_package(place):
 
 
 @fast
-def test_the_library_of_a_network_computes_what_the_network_does(place, monkeypatch):
+def test_the_library_of_a_network_computes_what_the_network_does(place, monkeypatch, capsys):
     monkeypatch.setattr("pytest_ansorbench.tuning.tuning.was_faster", lambda _: False)
     assert place.quickly("models:network", "--trials", "2/task") == 0
     assert place.files() == {*WHOLE, "weights.npz"}
+    taken = f"{NETWORK.id}: taken as it is; --rewrite is for a model's file or module\n"
+    assert capsys.readouterr().err.startswith(taken)
     data, *weights = NETWORK.arguments()
     run = runpy.run_path(str(place.out / "load.py"))["run"]
     expected = infer(NETWORK.program(), (data, *weights))
@@ -96,6 +100,7 @@ def test_a_model_is_rewritten_as_asked(place, words, name):
     assert place.quickly("models:dense", "--trials", "1", *words) == 0
     [entry] = [entry for entry in place.past().entries if isinstance(entry, CaseEntry)]
     assert [task.name for task in entry.tasks] == [name]
+    assert "(*inputs):  # x float32 (4, 8); gives" in (place.out / "load.py").read_text()
     run = runpy.run_path(str(place.out / "load.py"))["run"]
     np.testing.assert_array_equal(run(np.ones((4, 8), np.float32)).numpy(), np.full((4, 16), 8.0))
 
@@ -284,6 +289,14 @@ def test_a_case_without_a_valid_schedule_exits_1(place, monkeypatch, capsys):
             "bad --cores: it is about this machine, and with --rpc programs run on another",
         ),
         (
+            ["models:product", "--rpc", "h:1:k", "--against", "numpy"],
+            "bad --against: it is about this machine, and with --rpc programs run on another",
+        ),
+        (
+            ["models:dense", "--against", "numpy"],
+            "bad --against 'numpy': dense: it cannot be exported: it is neither",
+        ),
+        (
             ["models:product", "--caches", "warm", "--flush-cache", "8"],
             "bad --caches 'warm': expected cold, as --flush-cache 8 empties the caches",
         ),
@@ -313,6 +326,15 @@ def test_what_cannot_be_is_refused_in_a_line(place, capsys, words, message):
     assert captured.out == "" and captured.err.startswith(f"ansor-bench: {message}")
     assert captured.err.count("\n") == 1 and "--ansor" not in captured.err
     assert not place.out.exists() and "shapes=" not in captured.err
+
+
+def test_without_a_compiler_nothing_is_searched(place, capsys, monkeypatch):
+    for name in ("CXX", "CC"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PATH", str(place.root))
+    assert place.quickly("models:product", "--trials", "2") == 2
+    assert "no library can be linked: there is no C++ compiler; install" in capsys.readouterr().err
+    assert not place.out.exists()
 
 
 def test_a_file_is_no_folder(place, capsys):

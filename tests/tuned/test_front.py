@@ -11,6 +11,7 @@ import pytest
 
 import pytest_ansorbench
 from pytest_ansorbench.measure.local import toolchains
+from pytest_ansorbench.storage.entries import RoundEntry
 from pytest_ansorbench.workloads import BatchMatmul, ImportFailed, Mlp
 from tests.paced import PacedEngine
 
@@ -46,6 +47,18 @@ def test_an_operator_in_any_form_is_tuned_and_computes_the_same(place, make):
     np.testing.assert_allclose(output.numpy(), x @ y, rtol=1e-4)
     assert tuned.database.has_workload(as_it_is()) and tuned.weights == ()
     assert not place.out.exists() and not (place.root / "journals").exists()
+
+
+@fast
+def test_options_of_the_command_are_keywords(place):
+    tuned = quickly(PRODUCT, trials=4, seed=3, round=2, against="numpy", into=place.out)
+    assert list(tuned.peers_s) == ["numpy"] and tuned.peers_s["numpy"] > 0.0
+    rounds = [entry for entry in place.past().entries if isinstance(entry, RoundEntry)]
+    assert [(entry.seed, len(entry.trials)) for entry in rounds] == [(3, 2), (3, 2)]
+    with pytest.raises(TypeError, match=r"unexpected option 'sead'; expected .*\bseed\b"):
+        quickly(PRODUCT, sead=3)
+    with pytest.raises(ValueError, match=r"^bad seed 'x': expected"):
+        quickly(PRODUCT, seed="x")
 
 
 def answer(tuned, *inputs):

@@ -7,6 +7,7 @@ import pytest
 from pytest_ansorbench.strategies import Registry
 from pytest_ansorbench.tuning.learnt import equipped
 from pytest_ansorbench.workloads import BatchMatmul
+from pytest_ansorbench.workloads.case import case_version
 
 pytestmark = pytest.mark.usefixtures("fast_engine")
 PRODUCT = BatchMatmul(batch=1, m=16, n=16, k=16)
@@ -17,11 +18,18 @@ def test_a_strategy_with_experience_gets_that_of_other_cases(place):
     told, noted = [], []
     transfer = Registry().get("draft+transfer")
     past = place.past()
-    asked = (transfer, past, [PRODUCT.id], place.out, noted.append, told.append)
+    same, other, resized = (PRODUCT.id, version_of(PRODUCT)), ("other", ""), (PRODUCT.id, "")
+    asked = (transfer, past, [same], place.out, noted.append, told.append)
     assert equipped(*asked) is transfer and not told
-    other = equipped(transfer, past, ["other"], place.out, noted.append, told.append)
+    for one in (other, resized):
+        learnt = equipped(transfer, past, [one], place.out, noted.append, told.append)
+        assert learnt.cost_model.path == place.out / "learnt" / "draft.ubj"
     assert told[0].startswith(f"learnt: 8 programs added to {place.out / 'learnt'}, ")
-    assert other.cost_model.path == place.out / "learnt" / "draft.ubj"
+    assert len(told) == len(noted) == 2
     random = Registry().get("random")
-    assert equipped(random, past, ["other"], place.out, noted.append, told.append) is random
-    assert len(told) == len(noted) == 1
+    assert equipped(random, past, [other], place.out, noted.append, told.append) is random
+    assert len(told) == len(noted) == 2
+
+
+def version_of(case):
+    return case_version(case, case.tasks())

@@ -17,8 +17,8 @@ from pytest_ansorbench.measure.side_by_side import SideBySide, Span
 from pytest_ansorbench.workloads import BatchMatmul, Check, Mlp, from_exported_program, from_onnx
 from pytest_ansorbench.yardsticks import PeerProgram, peer_program
 from pytest_ansorbench.yardsticks import peers as module
-from pytest_ansorbench.yardsticks.kernel import NoKernel
-from pytest_ansorbench.yardsticks.peer_main import PeerMain, require_installed
+from pytest_ansorbench.yardsticks.kernel import NoKernel, require_installed
+from pytest_ansorbench.yardsticks.peer_main import PeerMain
 from pytest_ansorbench.yardsticks.sources import data_check, source_of
 from pytest_ansorbench.yardsticks.torch_kernels import eager_kernel, export
 from tests.faults import Doubling
