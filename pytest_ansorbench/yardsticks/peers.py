@@ -13,11 +13,19 @@ from pytest_ansorbench.cores import usable_cores
 from pytest_ansorbench.measure.program import Foreign
 from pytest_ansorbench.records import Implementation, Peer
 from pytest_ansorbench.yardsticks.kernel import NoKernel, library_of, require_installed
-from pytest_ansorbench.yardsticks.sources import data_check, source_of, torch_file
+from pytest_ansorbench.yardsticks.sources import (
+    Source,
+    data_check,
+    module_of,
+    source_of,
+    torch_file,
+)
 
 if TYPE_CHECKING:
     from pytest_ansorbench.measure.outcomes import MeasuredInTurn
     from pytest_ansorbench.workloads.case import Case, Check
+    from pytest_ansorbench.workloads.networks.kernelbench import KernelBenchFile
+    from pytest_ansorbench.workloads.networks.sources import TorchModule
 
 _MAIN: Final = "pytest_ansorbench.yardsticks.peer_main"
 _THREADS: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
@@ -43,6 +51,8 @@ def check_peer(implementation: Implementation, case: Case) -> None:
         NoKernel: It is not installed, or the case is not a file that it reads.
     """
     require_installed(implementation)
+    if module_of(case) is not None:
+        return
     source = source_of(case)
     if library_of(implementation) == "torch" and "file" in source:
         torch_file(source)
@@ -81,7 +91,8 @@ def peer_program(
         "folder": str(folder),
     }
     try:
-        request["source"] = source_of(case)
+        module = module_of(case)
+        request["source"] = source_of(case) if module is None else _saved(module, folder)
         check = data_check(case, check)
     except NoKernel as reason:
         request["refused"] = str(reason)
@@ -98,3 +109,13 @@ def peer_program(
         version = ""
     program = Foreign(_MAIN, (json.dumps(request),), environment, check)
     return PeerProgram(implementation, version, program)
+
+
+def _saved(module: TorchModule | KernelBenchFile, folder: Path) -> Source:
+    """The file in a folder that a module is exported to, if it is not there yet."""
+    import torch
+
+    path = folder / "module.pt2"
+    if not path.exists():
+        torch.export.save(module.exported(), path)
+    return {"file": str(path), "shapes": {}}

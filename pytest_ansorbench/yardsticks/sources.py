@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any, Final
 from pytest_ansorbench.workloads.case import Case, Check, DrawnNetwork
 from pytest_ansorbench.workloads.definition import definition_of, made
 from pytest_ansorbench.workloads.networks.imported import ImportedNetwork
+from pytest_ansorbench.workloads.networks.kernelbench import KernelBenchFile
 from pytest_ansorbench.workloads.networks.network import Network
+from pytest_ansorbench.workloads.networks.sources import TorchModule
 from pytest_ansorbench.workloads.networks.to_torch import (
     channels_last,
     channels_second,
@@ -53,7 +55,10 @@ _IMAGES: Final = (Windowed, TransposedConv2d, GroupNorm, GlobalAvgPool2d)
 
 
 def source_of(case: Case) -> Source:
-    """What a case is made of in another process: NoKernel if it cannot be told."""
+    """What a case is made of in another process: NoKernel if it cannot be told.
+
+    A module of PyTorch's is none: see `module_of`.
+    """
     definition = definition_of(case)
     if definition is not None:
         return {"definition": definition}
@@ -62,8 +67,14 @@ def source_of(case: Case) -> Source:
         return {"file": str(file.resolve()), "shapes": dict(case.shapes)}
     raise NoKernel(
         "it cannot be exported: it is neither a case that ships with the package nor an .onnx or "
-        ".pt2 file"
+        ".pt2 file nor a module of PyTorch's"
     )
+
+
+def module_of(case: Case) -> TorchModule | KernelBenchFile | None:
+    """The module of PyTorch's that a case is; None if it is something else."""
+    read = case.read if isinstance(case, ImportedNetwork) else None
+    return read if isinstance(read, TorchModule | KernelBenchFile) else None
 
 
 def data_check(case: Case, check: Check) -> Check:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import warnings
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,15 @@ from pytest_ansorbench.measure.arguments import dump_check
 from pytest_ansorbench.measure.outcomes import MeasuredInTurn
 from pytest_ansorbench.measure.program import Foreign, Program
 from pytest_ansorbench.measure.side_by_side import SideBySide, Span
-from pytest_ansorbench.workloads import BatchMatmul, Check, Mlp, from_exported_program, from_onnx
-from pytest_ansorbench.yardsticks import PeerProgram, peer_program
+from pytest_ansorbench.workloads import (
+    BatchMatmul,
+    Check,
+    Mlp,
+    from_exported_program,
+    from_module,
+    from_onnx,
+)
+from pytest_ansorbench.yardsticks import PeerProgram, check_peer, peer_program
 from pytest_ansorbench.yardsticks import peers as module
 from pytest_ansorbench.yardsticks.kernel import NoKernel, require_installed
 from pytest_ansorbench.yardsticks.peer_main import PeerMain
@@ -66,7 +74,7 @@ def test_what_fails_is_told_in_a_sentence(engine, tmp_path: Path, monkeypatch) -
     assert "elements differ from the reference" in outcomes[0].error
     assert outcomes[1].error == (
         "it cannot be exported: it is neither a case that ships with the package nor an .onnx or "
-        ".pt2 file"
+        ".pt2 file nor a module of PyTorch's"
     )
     assert outcomes[2].error == "numpy has kernels of single operators only"
     assert "No module named no_such_module" in outcomes[3].error
@@ -113,6 +121,20 @@ def test_a_user_s_own_files_are_what_is_read(tmp_path: Path) -> None:
         export(source_of(as_exported), (data,), tmp_path / "layer.onnx")
         compare("torch", as_exported, check)
     compare("onnxruntime", from_onnx(tmp_path / "layer.onnx"), check)
+
+
+def test_a_module_of_pytorch_s_is_exported_for_them(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    layer = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.Dropout()).train()
+    data = np.arange(8, dtype=np.float32).reshape(2, 4)
+    case = from_module(layer, example_inputs=(torch.from_numpy(data),))
+    weights = tuple(one.detach().numpy() for one in layer.parameters())
+    check = Check((data, *weights), data @ weights[0].T + weights[1], 1e-5, 1e-5)
+    check_peer("torch", case)
+    [text] = peer("torch", tmp_path, case=case, check=check).program.arguments
+    main = PeerMain({**json.loads(text), "cores": []})
+    main.build(dump_check(data_check(case, check)))
+    assert main.check() == {"wrong": ""} and layer.training
 
 
 def compare(implementation: str, case: Any, check: Check) -> None:

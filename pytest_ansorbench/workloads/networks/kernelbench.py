@@ -11,6 +11,7 @@ import ast
 import importlib.util
 import itertools
 import sys
+import warnings
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,12 +24,13 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from pytest_ansorbench.workloads.inputs import Given, Input, Ways
-from pytest_ansorbench.workloads.networks.failures import ImportFailed, cause_of
+from pytest_ansorbench.workloads.networks.failures import ImportFailed, cause_of, told
 from pytest_ansorbench.workloads.networks.imported import ImportedNetwork
 from pytest_ansorbench.workloads.networks.reading import converted, extra, of_exported, subject_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+    from torch.export import ExportedProgram
     from tvm import IRModule
 
 _PARTS: Final = ("Model", "get_init_inputs", "get_inputs")
@@ -83,6 +85,11 @@ class KernelBenchFile:
 
     def __call__(self) -> IRModule:
         """The model as a Relax module."""
+        exported, subject = self.exported(), subject_of(self.path)
+        return converted(subject, lambda: of_exported(exported, subject))
+
+    def exported(self) -> ExportedProgram:
+        """The model as PyTorch exports it: ImportFailed if it does not."""
         module, subject = self._module, subject_of(self.path)
         import torch
 
@@ -96,13 +103,9 @@ class KernelBenchFile:
                     f"{subject}: its get_inputs returns a {type(one).__name__}; expected tensors "
                     "only, so make it a constant of the model"
                 )
-
-        def imported() -> IRModule:
-            with torch.no_grad():
-                exported = torch.export.export(model, tuple(given))
-            return of_exported(exported, subject)
-
-        return converted(subject, imported)
+        with warnings.catch_warnings(), told(subject), torch.no_grad():
+            warnings.simplefilter("ignore")  # of PyTorch to itself
+            return torch.export.export(model, tuple(given))
 
     def inputs(self, seed: int) -> tuple[NDArray[Any], ...]:
         """What the file draws with a seed."""

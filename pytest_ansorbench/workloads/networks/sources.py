@@ -176,21 +176,29 @@ class TorchModule:
     shapes: Shapes
 
     def __call__(self) -> IRModule:
+        exported = self.exported()
+        return converted(self._subject, lambda: of_exported(exported, self._subject))
+
+    @property
+    def _subject(self) -> str:
+        return f"bad network {self.name!r}"
+
+    def exported(self) -> ExportedProgram:
+        """The module as PyTorch exports it: ImportFailed if it does not."""
         torch = extra("torch")
-        subject = f"bad network {self.name!r}"
         # As it is used, not as it is trained; what was in which mode is so afterwards.
         modes = [(part, part.training) for part in self.module.modules()]
         self.module.eval()
         try:
-            with warnings.catch_warnings(), told(subject):
+            with warnings.catch_warnings(), told(self._subject):
                 warnings.simplefilter("ignore")  # of PyTorch to itself
-                exported = torch.export.export(
-                    self.module, self.example_inputs, self._zeros(torch, subject)
+                program: ExportedProgram = torch.export.export(
+                    self.module, self.example_inputs, self._zeros(torch, self._subject)
                 )
+                return program
         finally:
             for part, training in modes:
                 part.training = training
-        return converted(subject, lambda: of_exported(exported, subject))
 
     def _zeros(self, torch: ModuleType, subject: str) -> Mapping[str, Any]:
         """Without examples, zeros of the shapes that are given, by the names of inputs."""
