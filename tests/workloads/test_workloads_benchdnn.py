@@ -222,6 +222,16 @@ def test_a_batch_file_that_cannot_be_read_is_told(tmp_path, files, message):
     assert message in str(caught.value) and str(tmp_path) in str(caught.value)
 
 
+def test_what_a_batch_file_has_that_is_not_read_may_be_left_out(tmp_path):
+    """An option that is not read holds until another takes its place."""
+    written(tmp_path, all="2x3 4 5x6 --sdt=u8 7x8 9x10 --sdt=f32 11x12 --sdt=u8 --reset 13x14")
+    skipped = []
+    found = from_benchdnn_batch("softmax", tmp_path / "all", skip=skipped.append)
+    assert [one.m for one in found] == [2, 5, 11, 13]
+    assert [str(one).split("'")[1] for one in skipped] == ["4", "7x8", "9x10"]
+    assert "bad softmax option '--sdt=u8' of '" in str(skipped[1])
+
+
 def test_problems_are_cases_like_any_other():
     """Two programs of one id would be one case to a journal; none is made twice."""
     cases = {from_benchdnn(driver, problem) for driver, problem, _ in READ}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -40,7 +40,7 @@ def from_benchdnn(driver: str, problem: str, *, dtype: str = "float32") -> Opera
     Raises:
         BadProblem: This package has no operator for it.
     """
-    reader = _reader(driver, dtype)
+    reader = _reader(driver, dtype, None)
     found = [*reader.read(problem, "", Path())]
     if len(found) != 1:
         raise BadProblem(
@@ -51,7 +51,11 @@ def from_benchdnn(driver: str, problem: str, *, dtype: str = "float32") -> Opera
 
 
 def from_benchdnn_batch(
-    driver: str, path: str | Path, *, dtype: str = "float32"
+    driver: str,
+    path: str | Path,
+    *,
+    dtype: str = "float32",
+    skip: Callable[[BadProblem], None] | None = None,
 ) -> tuple[Operator, ...]:
     """The operators of a batch file of oneDNN's benchdnn, each once, in order.
 
@@ -59,11 +63,13 @@ def from_benchdnn_batch(
         driver: See `from_benchdnn`.
         path: The file: problems and options, comments after `#`, and other such files.
         dtype: Data type of problems for which no option says another.
+        skip: Is told of each problem that is left out, e.g. `print`, since it or an option before
+            it is not read; without it such a problem is an error.
 
     Raises:
         BadProblem: There is something in it that is not read, or nothing.
     """
-    reader = _reader(driver, dtype)
+    reader = _reader(driver, dtype, skip)
     found = tuple(dict.fromkeys(reader.read_file(Path(path))))
     if not found:
         raise BadProblem(
@@ -80,9 +86,11 @@ class _Reader:
     driver_name: str
     driver: Driver
     dtype: str
+    skip: Callable[[BadProblem], None] | None
 
     def __post_init__(self) -> None:
         self._state: dict[str, list[Any]] = {}
+        self._unread: dict[str, BadProblem] = {}  # options that hold and are not known
         self._open: list[Path] = []
 
     def read_file(self, path: Path) -> Iterator[Operator]:
@@ -100,16 +108,28 @@ class _Reader:
         """The operators of a text; `where` is what sentences say of its place."""
         for word in _words(text):
             if not word.startswith("-"):
-                yield from self._problems(word, where)
+                try:
+                    yield from self._problems(word, where)
+                except BadProblem as error:
+                    if self.skip is None:
+                        raise
+                    self.skip(error)
                 continue
             name, _, value = word.removeprefix(MARK).partition("=")
             if name == "reset":
                 self._state.clear()
+                self._unread.clear()
             elif name == "batch":
                 yield from self.read_file(folder / value)
             elif name not in _HARMLESS and name != self.driver_name and not word.startswith("-v"):
                 subject = f"bad {self.driver_name} option {word!r}{where}"
-                self._state[name] = [self._meant(subject, name, one) for one in value.split(",")]
+                self._unread.pop(name, None)
+                try:
+                    self._state[name] = [
+                        self._meant(subject, name, one) for one in value.split(",")
+                    ]
+                except BadProblem as error:  # of the problems that it holds for
+                    self._unread[name] = error
 
     def _meant(self, subject: str, name: str, value: str) -> Any:
         option = self.driver.options.get(name)
@@ -125,6 +145,8 @@ class _Reader:
 
     def _problems(self, word: str, where: str) -> Iterator[Operator]:
         """A problem, for each combination of what options say."""
+        for error in self._unread.values():
+            raise BadProblem(f"bad {self.driver_name} problem {word!r}{where}: {error}")
         described = word.partition("n")[0].rstrip("_")  # what follows is its name
         for values in itertools.product(*self._state.values()):
             given = {"dt": self.dtype, **dict(zip(self._state, values, strict=True))}
@@ -136,10 +158,10 @@ class _Reader:
                 ) from None
 
 
-def _reader(driver: str, dtype: str) -> _Reader:
+def _reader(driver: str, dtype: str, skip: Callable[[BadProblem], None] | None) -> _Reader:
     if driver not in DRIVERS:
         raise BadProblem(f"bad driver {driver!r}: expected one of {', '.join(DRIVERS)}")
-    return _Reader(driver, DRIVERS[driver], dtype)
+    return _Reader(driver, DRIVERS[driver], dtype, skip)
 
 
 def _words(text: str) -> list[str]:
