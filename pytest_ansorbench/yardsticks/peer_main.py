@@ -41,7 +41,9 @@ class PeerMain:
         if asked["refused"]:
             raise NoKernel(asked["refused"])
         if asked["cores"] and hasattr(os, "sched_setaffinity"):
-            os.sched_setaffinity(0, asked["cores"])
+            # NumPy's BLAS has made its threads by now.
+            for thread in map(int, os.listdir("/proc/self/task")):
+                os.sched_setaffinity(thread, asked["cores"])
         require_installed(asked["implementation"])
         self._check = load_check(payload)
         self._kernel = self._made(self._check)

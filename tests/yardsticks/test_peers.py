@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
+import subprocess
+import sys
 import warnings
 from pathlib import Path
 from typing import Any
@@ -29,6 +32,7 @@ from pytest_ansorbench.yardsticks.kernel import NoKernel, require_installed
 from pytest_ansorbench.yardsticks.peer_main import PeerMain
 from pytest_ansorbench.yardsticks.sources import data_check, source_of
 from pytest_ansorbench.yardsticks.torch_kernels import eager_kernel, export
+from tests.bound import takes_two_cpus
 from tests.faults import Doubling
 
 MATMUL = BatchMatmul(batch=3, m=70, n=64, k=128)  # of a shape that is not listed
@@ -104,6 +108,29 @@ def test_a_library_that_is_not_there_is_told() -> None:
         require_installed("nonesuch")
 
 
+BUILDS = """
+import json, os, sys
+from pytest_ansorbench.yardsticks.peer_main import PeerMain
+PeerMain(json.loads(sys.argv[1])).build(sys.stdin.buffer.read())
+threads = map(int, os.listdir("/proc/self/task"))
+print([sorted(os.sched_getaffinity(thread)) for thread in threads])
+"""
+
+
+@takes_two_cpus
+def test_every_thread_is_on_the_cores() -> None:
+    core = max(os.sched_getaffinity(0))
+    asked = {**request("numpy", MATMUL), "cores": [core]}
+    done = subprocess.run(
+        [sys.executable, "-c", BUILDS, json.dumps(asked)],
+        input=dump_check(data_check(MATMUL, MATMUL.check())),
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "2"},
+        capture_output=True,
+        check=True,
+    )
+    assert json.loads(done.stdout) == [[core], [core]]
+
+
 @pytest.mark.slow
 def test_a_user_s_own_files_are_what_is_read(tmp_path: Path) -> None:
     torch = pytest.importorskip("torch")
@@ -147,7 +174,13 @@ def compare(implementation: str, case: Any, check: Check) -> None:
 
 def built(implementation: str, case: Any, check: Check) -> PeerMain:
     """Another library, in this process."""
-    request = {
+    main = PeerMain(request(implementation, case))
+    main.build(dump_check(data_check(case, check)))
+    return main
+
+
+def request(implementation: str, case: Any) -> dict[str, Any]:
+    return {
         "implementation": implementation,
         "source": source_of(case),
         "refused": "",
@@ -156,9 +189,6 @@ def built(implementation: str, case: Any, check: Check) -> PeerMain:
         "cores": [],
         "folder": "nowhere",
     }
-    main = PeerMain(request)
-    main.build(dump_check(data_check(case, check)))
-    return main
 
 
 @pytest.mark.slow
