@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -25,6 +25,7 @@ from pytest_ansorbench.yardsticks.torch_operators import operator_module, tensor
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+    from torch import Tensor
 
 _OPSET: Final = 18
 """Of the ONNX files: layer normalization is one operator from 17 on."""
@@ -119,6 +120,7 @@ def _kernel(
     device: str,
 ) -> LibraryKernel:
     import torch
+    from torch.utils._pytree import tree_leaves
 
     torch.set_num_threads(threads)
     torch.set_float32_matmul_precision("highest")
@@ -131,20 +133,14 @@ def _kernel(
             return module(*tensors)
 
     def outputs(returned: Any) -> Sequence[NDArray[Any]]:
-        return brought_back(source, [*_arrays(returned)])
+        return brought_back(source, [*map(_array, tree_leaves(returned))])
 
     return LibraryKernel(call, outputs, Gpu() if device == "cuda" else Host())
 
 
-def _arrays(returned: Any) -> Iterator[NDArray[Any]]:
-    """The arrays of what a module returns, a tensor or some."""
+def _array(tensor: Tensor) -> NDArray[Any]:
+    """A tensor's numbers; NumPy lacks bfloat16."""
     import torch
 
-    if isinstance(returned, torch.Tensor):
-        # NumPy lacks bfloat16.
-        wide = torch.promote_types(returned.dtype, torch.float32)
-        is_float = returned.dtype.is_floating_point
-        yield np.asarray((returned.to(wide) if is_float else returned).cpu().numpy())
-    else:
-        for one in returned:
-            yield from _arrays(one)
+    wide = torch.promote_types(tensor.dtype, torch.float32)
+    return np.asarray((tensor.to(wide) if tensor.dtype.is_floating_point else tensor).cpu().numpy())

@@ -173,6 +173,29 @@ def test_networks_in_torch_and_in_onnx(network: Any, twin: Any, tmp_path: Path) 
         np.testing.assert_allclose(output, expected, rtol=1e-3, atol=1e-5)
 
 
+@pytest.fixture
+def named(tmp_path: Path) -> tuple[Source, Sequence[Any], Sequence[Any]]:
+    """A user's model of an array and a number, whose outputs have names; inputs and outputs."""
+    torch = pytest.importorskip("torch")
+
+    class Named(torch.nn.Module):  # type: ignore[misc, name-defined]
+        def forward(self, x: Any, factor: Any) -> Any:
+            return {"product": x * factor, "both": (x + factor, x)}
+
+    x, factor = np.arange(6, dtype=np.float32).reshape(2, 3), np.float32(3.0).reshape(())
+    exported = torch.export.export(Named(), (torch.from_numpy(x), torch.from_numpy(factor)))
+    torch.export.save(exported, tmp_path / "named.pt2")
+    source = {"file": str(tmp_path / "named.pt2"), "shapes": {}}
+    return source, (x, factor), (x * factor, x + factor, x)
+
+
+def test_outputs_of_a_file_are_compared_one_by_one(named: Any) -> None:
+    source, inputs, expected = named
+    kernel = torch_kernels.eager_kernel(source, inputs, 1)
+    for output, right in zip(kernel.outputs(kernel.call()), expected, strict=True):
+        np.testing.assert_array_equal(output, right)
+
+
 @pytest.mark.parametrize(
     ("reader", "dtype", "told"),
     [
