@@ -77,7 +77,7 @@ def openvino_kernel(
 
 
 def _arrays(source: Source, inputs: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
-    return [np.ascontiguousarray(array) for array in laid_out(source, inputs)]
+    return [np.asarray(array, order="C") for array in laid_out(source, inputs)]
 
 
 def _require_as_many(names: Sequence[str], arrays: Sequence[NDArray[Any]]) -> None:

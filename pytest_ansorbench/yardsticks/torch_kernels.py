@@ -75,7 +75,7 @@ def export(source: Source, inputs: Sequence[NDArray[Any]], path: Path) -> None:
     """Write a case as an ONNX file, for all who read one: NoKernel if it has no such form."""
     import torch
 
-    tensors = tuple(map(tensor_of, map(np.ascontiguousarray, laid_out(source, inputs))))
+    tensors = tuple(tensor_of(np.asarray(one, order="C")) for one in laid_out(source, inputs))
     try:
         with torch.inference_mode():
             torch.onnx.export(

@@ -196,6 +196,14 @@ def test_outputs_of_a_file_are_compared_one_by_one(named: Any) -> None:
         np.testing.assert_array_equal(output, right)
 
 
+def test_a_number_among_the_inputs_has_no_axis(named: Any, tmp_path: Path) -> None:
+    pytest.importorskip("onnxruntime")
+    source, inputs, expected = named
+    kernel = exporting(tmp_path, onnx_kernels.onnxruntime_kernel)(source, inputs, 1)
+    for output, right in zip(kernel.outputs(kernel.call()), expected, strict=True):
+        np.testing.assert_array_equal(output, right)
+
+
 @pytest.mark.parametrize(
     ("reader", "dtype", "told"),
     [
