@@ -59,12 +59,17 @@ def require_installed(implementation: str) -> None:
 
 
 def require_types(operator: Operator, library: str, *dtypes: str) -> None:
-    """Check that a library computes an operator in its data types: NoKernel if not."""
+    """Check that a library computes an operator in its data types: NoKernel if not.
+
+    Which type a library sums in, it chooses.
+    """
     given = [
         dtype
         for dtype, bound in zip(operator.input_dtypes, operator.input_bounds, strict=True)
         if bound is None  # indices are whole numbers everywhere
     ]
-    if not {*given} <= {*dtypes}:
+    accumulator = getattr(operator, "accumulator", None)
+    if accumulator or not {*given} <= {*dtypes}:
         kinds = " * ".join(dict.fromkeys(given))
-        raise NoKernel(f"{library} has no kernel of {type(operator).__name__} in {kinds}")
+        sums = f", summed in {accumulator}" if accumulator else ""
+        raise NoKernel(f"{library} has no kernel of {type(operator).__name__} in {kinds}{sums}")

@@ -222,6 +222,13 @@ def test_types_that_a_library_lacks_are_named(reader: Reader, dtype: str, told: 
         agrees(replace(EVERYWHERE[0], dtype=dtype), reader)
 
 
+@pytest.mark.parametrize("reader", [torch_kernels.eager_kernel, numpy_kernels.kernel])
+def test_a_library_sums_in_a_type_of_its_own(reader: Reader) -> None:
+    told = "has no kernel of BatchMatmul in float32, summed in float64$"
+    with pytest.raises(NoKernel, match=told):
+        agrees(replace(EVERYWHERE[0], accumulator="float64"), reader)
+
+
 @pytest.mark.parametrize("operator", IN_TORCH, ids=str)
 def test_nobody_would_do_these_in_numpy(operator: Operator) -> None:
     with pytest.raises(NoKernel, match=f"numpy has no kernel of {type(operator).__name__}"):
