@@ -116,12 +116,15 @@ def torch_file(source: Source) -> Path:
 
 
 def laid_out(source: Source, inputs: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
-    """Inputs of a case as its model elsewhere takes them: images have their channels second."""
+    """Inputs of a case as its model elsewhere takes them: images have their channels second.
+
+    In memory they are last.
+    """
     case = shipped_case(source)
     if isinstance(case, CapsuleConv2d):
         [data] = inputs  # n h w i k c
-        poses = data.transpose(0, 3, 5, 4, 1, 2)
-        return [poses.reshape(-1, case.in_channels * case.capsule, case.height, case.width)]
+        poses = data.transpose(0, 3, 1, 2, 5, 4)
+        inputs = [poses.reshape(-1, case.height, case.width, case.in_channels * case.capsule)]
     if isinstance(case, Network):
         images = image_inputs(case.graph())
     else:

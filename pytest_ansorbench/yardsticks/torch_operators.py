@@ -116,9 +116,9 @@ def _(
 def _(operator: CapsuleConv2d, recorder: Recorder, data: Any, weight: Tensor) -> Any:
     from torch.nn import functional
 
-    ordered = weight.permute(5, 3, 4, 2, 0, 1)  # of h w k j c o
+    ordered = weight.permute(0, 1, 4, 2, 5, 3)  # of h w k j c o
     channels = operator.in_channels * operator.capsule
-    kernel = recorder.constant(ordered.reshape(-1, channels, *operator.taps))
+    kernel = recorder.constant(kernel_tensor(ordered.reshape(*operator.taps, channels, -1)))
     return functional.conv2d(data, kernel, None, operator.stride, operator.padding)
 
 
@@ -136,7 +136,7 @@ def _(operator: DepthwiseConv2d, recorder: Recorder, data: Any, weight: Tensor) 
 def _(operator: TransposedConv2d, recorder: Recorder, data: Any, weight: Tensor) -> Any:
     from torch.nn import functional
 
-    kernel = recorder.constant(weight.permute(2, 3, 0, 1).contiguous())
+    kernel = recorder.constant(kernel_tensor(weight.transpose(2, 3)))
     return functional.conv_transpose2d(data, kernel, None, operator.stride, operator.padding)
 
 

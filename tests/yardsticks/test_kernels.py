@@ -46,9 +46,14 @@ from pytest_ansorbench.workloads import (
     TransposeBatchMatmul,
     TransposedConv2d,
 )
-from pytest_ansorbench.yardsticks import numpy_kernels, onnx_kernels, torch_kernels
+from pytest_ansorbench.yardsticks import (
+    numpy_kernels,
+    onnx_kernels,
+    torch_kernels,
+    torch_operators,
+)
 from pytest_ansorbench.yardsticks.kernel import LibraryKernel, NoKernel
-from pytest_ansorbench.yardsticks.sources import Source, data_check, source_of
+from pytest_ansorbench.yardsticks.sources import Source, data_check, laid_out, source_of
 from tests.workloads.networks import torch_networks
 
 PLANE = {"batch": 1, "height": 9, "width": 7, "kernel": 3, "stride": 2, "padding": 1}
@@ -113,6 +118,16 @@ def test_torch(operator: Operator) -> None:
 @pytest.mark.parametrize("operator", [EVERYWHERE[0], *IN_TORCH[:-1]], ids=str)
 def test_torch_in_other_types(operator: Operator, dtype: str) -> None:
     agrees(replace(operator, dtype=dtype), torch_kernels.eager_kernel)
+
+
+@pytest.mark.parametrize("operator", [EVERYWHERE[6], *IN_TORCH], ids=str)
+def test_images_and_kernels_have_their_channels_last_in_torch(operator: Operator) -> None:
+    torch = pytest.importorskip("torch")
+    source, inputs = source_of(operator), data_check(operator, operator.check()).inputs
+    images = map(torch_operators.tensor_of, laid_out(source, inputs))
+    kernels = torch_operators.operator_module(operator).buffers()
+    for tensor in (*images, *kernels):
+        assert tensor.ndim < 4 or tensor.is_contiguous(memory_format=torch.channels_last)
 
 
 @pytest.mark.parametrize("operator", EVERYWHERE, ids=str)
