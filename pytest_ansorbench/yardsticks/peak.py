@@ -55,7 +55,8 @@ def measure_peak(engine: Engine, operands: Operands) -> MachinePeak | None:
     reading: Callable[[int, int, int], Program]  # of so many readers, their rows, how often
     gpu = engine.machine.get("gpu")
     if gpu is None:
-        readers, caches_bytes = threads_of(engine.target), engine.machine.get("caches_bytes")
+        readers = threads_of(engine.target)
+        caches_bytes = _reached(engine.machine, readers)
         computing, reading, read_bytes = _computing(readers, operands), reads, _READ_BYTES
     else:
         multiprocessors, caches_bytes = int(gpu["multiprocessors"]), {"L2": int(gpu["l2_bytes"])}
@@ -216,8 +217,18 @@ def _fastest_s(engine: Engine, program: Program) -> float | None:
     return min(measured.latencies_s) if measured.status == "ok" else None
 
 
-def _level(caches_bytes: Mapping[str, int] | None, working_set_bytes: int) -> str:
-    """The smallest level of caches that holds as much."""
+def _reached(machine: Mapping[str, Any], threads: int) -> dict[str, int]:
+    """What the caches of so many cores hold, by level; all cores share the last one."""
+    caches_bytes = machine.get("caches_bytes") or {}
+    cores = machine.get("physical_cores") or threads
+    return {
+        level: size if level == max(caches_bytes) else size * min(threads, cores) // cores
+        for level, size in caches_bytes.items()
+    }
+
+
+def _level(caches_bytes: Mapping[str, int], working_set_bytes: int) -> str:
+    """The smallest level of caches that holds as much; empty if nobody knows them."""
     if not caches_bytes:
         return ""
     by_size = sorted(caches_bytes.items(), key=lambda one: one[1])

@@ -35,6 +35,27 @@ def test_it_is_what_a_roofline_needs(engine, monkeypatch):
     assert make_result(case).cases == (case,)
 
 
+def test_caches_of_cores_that_do_not_read_hold_nothing():
+    kib = {"L1": 8 * 48, "L2": 8 * 2048, "L3": 16384}
+    machine = {
+        "caches_bytes": {level: size << 10 for level, size in kib.items()},
+        "physical_cores": 8,
+    }
+    levels = {
+        threads: [
+            module._level(module._reached(machine, threads), size << 10)
+            for size in (64, 256, 4096, 8192, 32768)
+        ]
+        for threads in (2, 8, 16)
+    }
+    assert levels == {
+        2: ["L1", "L2", "L2", "L3", "memory"],
+        8: ["L1", "L1", "L2", "L2", "memory"],
+        16: ["L1", "L1", "L2", "L2", "memory"],
+    }
+    assert module._level(module._reached({"caches_bytes": None}, 2), 64) == ""
+
+
 @pytest.mark.parametrize("operands", ["float32", "int8"])
 def test_limits_that_do_not_let_it_be_measured_leave_it_unknown(target, operands):
     with Hasty(target) as hasty:
