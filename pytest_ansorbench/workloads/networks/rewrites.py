@@ -117,7 +117,7 @@ _Form = Callable[[Any, "NDArray[Any]"], _Replacement | None]
 
 
 def _rewritten(module: IRModule, forms: Mapping[str, _Form]) -> IRModule:
-    """Calls of operators with constant weights in another form, by the operator's name."""
+    """Calls of operators in float32, with constant weights, in another form, by operator's name."""
     from tvm import relax
 
     def replaced(visitor: Any, call: Any) -> Any:
@@ -126,7 +126,9 @@ def _rewritten(module: IRModule, forms: Mapping[str, _Form]) -> IRModule:
             return call
         data, weights = call.args
         array = array_of(_bound(visitor, weights))
-        new = None if array is None else form(call, array)
+        # Of mixed precision, sums have another type than what is summed.
+        types = {str(type_of(one).dtype) for one in (call, data, weights)}
+        new = form(call, array) if array is not None and types == {"float32"} else None
         if new is None:
             return call
         return visitor.builder_.call_te(
@@ -202,7 +204,7 @@ def _blocks(weights: NDArray[Any]) -> NDArray[Any]:
 
 def _packed_product(call: Any, weights: NDArray[Any]) -> _Replacement | None:
     """A matrix product with weights (features / 16, channels, 16)."""
-    if weights.ndim != 2 or weights.shape[1] % _BLOCK or str(type_of(call).dtype) != "float32":
+    if weights.ndim != 2 or weights.shape[1] % _BLOCK:
         return None
     return _Replacement("packed_matmul", _blocks(weights), _product)
 
@@ -269,14 +271,10 @@ def _packed_convolution(
 
 
 def _is_plain(call: Any) -> bool:
-    """Whether it is a convolution of float32 with channels last, in one group."""
+    """Whether it is a convolution with channels last, in one group."""
     attributes = call.attrs
     layouts = (attributes.data_layout, attributes.kernel_layout, attributes.out_layout)
-    return (
-        layouts == ("NHWC", "HWIO", "NHWC")
-        and int(attributes.groups) == 1
-        and str(type_of(call).dtype) == "float32"
-    )
+    return layouts == ("NHWC", "HWIO", "NHWC") and int(attributes.groups) == 1
 
 
 def _by_winograd(call: Any, kernel: NDArray[Any]) -> _Replacement | None:

@@ -29,14 +29,14 @@ def model(shape, body):
     return build
 
 
-def images(kernel, *, shape=SHAPE, residual=False, **attributes):
+def images(kernel, *, shape=SHAPE, residual=False, dtype="float32", **attributes):
     """A convolution of a random kernel, its bias and a rectifier."""
     rng = np.random.default_rng(0)
-    array = rng.standard_normal(kernel, np.float32)
+    array = rng.standard_normal(kernel, np.float32).astype(dtype)
     bias = rng.standard_normal((1, kernel[0], 1, 1), np.float32)
 
     def body(op, const, x):
-        y = op.nn.conv2d(x, const(array), **attributes)
+        y = op.nn.conv2d(op.astype(x, dtype), const(array), out_dtype="float32", **attributes)
         y = op.nn.relu(op.add(y, const(bias)))
         return op.mean(op.add(x, y) if residual else y, axis=[1])
 
@@ -55,10 +55,14 @@ def clipped():
     return model(SHAPE, body)
 
 
-def products(weights, *, shape=(2, 5, 24)):
+def products(weights, *, shape=(2, 5, 24), dtype="float32"):
     """A product with random weights and a rectifier."""
-    array = np.random.default_rng(0).standard_normal(weights, np.float32)
-    return model(shape, lambda op, const, x: op.nn.relu(op.matmul(x, const(array))))
+    array = np.random.default_rng(0).standard_normal(weights, np.float32).astype(dtype)
+
+    def body(op, const, x):
+        return op.nn.relu(op.matmul(op.astype(x, dtype), const(array), out_dtype="float32"))
+
+    return model(shape, body)
 
 
 def rewritten(build, rewrite):
@@ -127,8 +131,10 @@ def test_images_are_transposed_at_both_ends_and_nowhere_else():
         images((64, 1, 3, 3), groups=32),
         products((24, 24)),
         products((2, 24, 16)),
+        images((32, 32, 1, 1), dtype="float16"),
+        products((24, 32), dtype="float16"),
     ],
-    ids=["features", "groups", "columns", "batch"],
+    ids=["features", "groups", "columns", "batch", "half", "half product"],
 )
-def test_what_does_not_come_in_blocks_is_left(build):
+def test_what_does_not_come_in_blocks_of_float32_is_left(build):
     assert "packed" not in rewritten(build, workloads.packed)
