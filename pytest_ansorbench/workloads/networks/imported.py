@@ -293,17 +293,20 @@ def _with_weights_as_arguments(program: IRModule) -> tuple[IRModule, list[NDArra
     from tvm import IRModule, relax
 
     weights: list[NDArray[Any]] = []
-    variables: list[Expr] = []
+    variables: list[tuple[Expr, Expr]] = []  # each constant, and what stands for it
 
     def argument(constant: Expr, tensor: Any) -> Expr:
+        for known, variable in variables:
+            if known.same_as(constant):
+                return variable
         variable = relax.Var(f"weight{len(variables)}", type_of(constant))
-        variables.append(variable)
+        variables.append((constant, variable))
         weights.append(tensor.numpy())
         return variable
 
     bare = replace_constants(program["main"], argument)
     functions = dict(program.functions_items())
     functions[program.get_global_var("main")] = with_parameters(
-        bare, [*bare.params, *variables], bare.body
+        bare, [*bare.params, *(variable for _, variable in variables)], bare.body
     )
     return IRModule(functions, attrs=program.attrs), weights

@@ -186,6 +186,20 @@ def network(layers, *inputs, name="mine", **given):
     return workloads.from_relax(name, build, **given)
 
 
+def test_a_weight_is_one_argument_however_often_it_is_read():
+    square = MATRIX[:, :4]
+
+    def twice(relax, builder, x):
+        weight = relax.const(square)
+        return relax.op.matmul(relax.op.nn.relu(relax.op.matmul(x, weight)), weight)
+
+    case = network(twice, ("x", (3, 4), "float32"))
+    x, weight = case.arguments()
+    np.testing.assert_array_equal(weight, square)
+    right = np.maximum(x @ square, 0) @ square
+    np.testing.assert_allclose(infer(case.program(), (x, weight)), right, rtol=1e-5, atol=1e-5)
+
+
 @pytest.mark.parametrize("shapes", [{"x": (3, 4)}, {"n": 3}], ids=str)
 def test_symbols_of_relax_are_given(shapes):
     case = network(
