@@ -141,6 +141,8 @@ REFUSED = [
     ("conv", "ic8ih9oc16", "bad kernel 0: expected a positive int"),
     ("conv", "ic8ih9iw9oc16kh3kw1", "expected the same kernel, stride, padding and dilation"),
     ("conv", "ic8ih9oc16oh8kh3ph1", "its output of 8 asks for a padding at one end that"),
+    ("conv", "ic8ih9oc16oh9kh3ph0", "its output of 9 asks for a padding at one end that the other"),
+    ("pool", "ic8ih9oh9kh3ph0", "its output of 9 asks for a padding at one end that"),
     ("conv", "g2ic8iw9oc16kw3", "expected groups or a dilation in two dimensions"),
     ("conv", "--dir=FWD_B ic8ih9oc16kh3", "'FWD_B' is not read; expected one of fwd_d, fwd_i"),
     ("conv", "--dir=BWD_W ic8ih9oc16kh3", "'BWD_W' is not read"),

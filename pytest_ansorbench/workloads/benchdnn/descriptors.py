@@ -31,9 +31,11 @@ def entries_of(text: str, names: str) -> dict[str, int]:
 
 def extents_of(entries: Mapping[str, int]) -> tuple[dict[str, dict[str, int]], list[int]]:
     """What entries say of each spatial axis, and its elements; that of rows is that of columns."""
-    said = {name: value for name, value in entries.items() if value != (name[0] == "s")}
+    # Of other numbers, 0 says nothing.
+    said = {name: value for name, value in entries.items() if value or name[0] == "p"}
     axes = {axis: {n[0]: value for n, value in said.items() if n[1:] == axis} for axis in "dhw"}
-    axes = {axis: values for axis, values in axes.items() if values}
+    # A problem may say ph0sh1 of rows that it has not.
+    axes = {axis: values for axis, values in axes.items() if values.items() - {("p", 0), ("s", 1)}}
     if [*axes] in (["d"], ["h"]):
         [values] = axes.values()
         axes = dict.fromkeys("dhw" if "d" in axes else "hw", values)
