@@ -17,13 +17,12 @@ from pytest_ansorbench.workloads.signature import (
     is_store,
     nodes,
     outputs_of,
+    reductions_of,
     same_buffer,
 )
 
 if TYPE_CHECKING:
     from tvm import IRModule
-
-_REDUCTION = 2  # `IterVar.CommReduce`
 
 
 def rounding_error(mod: IRModule) -> float:
@@ -35,9 +34,7 @@ def rounding_error(mod: IRModule) -> float:
     for node in nodes(mod["main"].body):
         if type(node).__name__ != "SBlock":
             continue
-        terms = math.prod(
-            int(axis.dom.extent) for axis in node.iter_vars if int(axis.iter_type) == _REDUCTION
-        )
+        terms = math.prod(map(int, reductions_of(node)))
         kinds = {np.dtype(str(buffer_of(region).dtype)) for region in node.writes}
         error += sum(epsilon(kind) * terms**0.5 for kind in kinds if is_float(kind))
     return error

@@ -109,23 +109,24 @@ class OwnOperator:
                 something of another shape.
         """
         mod = self._program()
-        check_program(mod, repr(self.id))
         check = None if self.reference is None else self._check(mod, self.reference)
         return (Task(self.id, mod, flops_of(mod), check=check, inputs=self.inputs),)
 
     def _program(self) -> IRModule:
+        """The program: BadProgram if it cannot be tuned."""
         from tvm import IRModule
         from tvm.tirx import PrimFunc
 
         made = self.source
         if callable(made) and not isinstance(made, IRModule | PrimFunc):
             made = made()
-        if isinstance(made, IRModule):
-            return made
-        if not isinstance(made, PrimFunc):
+        if not isinstance(made, IRModule | PrimFunc):
             made = self._function(made)
-        made = made.with_attr("global_symbol", "main").with_attr("tirx.noalias", True)
-        return IRModule({"main": made})
+        if isinstance(made, PrimFunc):
+            made = made.with_attr("global_symbol", "main").with_attr("tirx.noalias", True)
+            made = IRModule({"main": made})
+        check_program(made, repr(self.id))
+        return made
 
     def _function(self, tensors: Any) -> PrimFunc:
         from tvm import te

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from tvm import IRModule
     from tvm.tirx import PrimFunc
 
+_REDUCTION: Final = 2  # `IterVar.CommReduce`
+
 
 class BadProgram(ValueError):
     """A program that cannot be tuned; the message says which of its arguments is why."""
@@ -49,8 +51,8 @@ def check_program(mod: IRModule, name: str) -> None:
 
     Raises:
         BadProgram: An argument is a scalar, or has a shape that is not known; there is
-            nothing to tune; it reads what is not there; an output is read before it is written,
-            or is not among the last.
+            nothing to tune; a loop is as long as values say; it reads what is not there; an output
+            is read before it is written, or is not among the last.
     """
     main = _main(mod, name)
     for place, (argument, buffer) in enumerate(buffers_of(main)):
@@ -75,6 +77,13 @@ def check_program(mod: IRModule, name: str) -> None:
             f"there is nothing to tune in {name}: it has no block; put what it computes into "
             "`T.sblock`, or write it as `te.compute`"
         )
+    for extent in (extent for node in nodes(main.body) for extent in _extents(node)):
+        if not hasattr(extent, "value"):
+            *_, steps = str(extent).splitlines()  # behind what it reads
+            raise BadProgram(
+                f"a loop of {name} takes {steps} steps, which is no number; give it the most that "
+                "there may be, e.g. 64, and leave out the rest by `T.if_then_else`"
+            )
     _check_form(mod, name)
     _outputs(main, name)
     _check_order(main, name)
@@ -94,6 +103,17 @@ def _main(mod: IRModule, name: str) -> PrimFunc:
         known = ", ".join(sorted(names)) or "none"
         raise BadProgram(f"bad functions of {name}: {known}; expected one, main")
     return mod["main"]
+
+
+def reductions_of(block: Any) -> list[Any]:
+    """The extents of the axes that a block reduces over."""
+    return [axis.dom.extent for axis in block.iter_vars if int(axis.iter_type) == _REDUCTION]
+
+
+def _extents(node: Any) -> Sequence[Any]:
+    """How often a statement repeats what is in it."""
+    kind = type(node).__name__
+    return [node.extent] if kind == "For" else reductions_of(node) if kind == "SBlock" else ()
 
 
 def buffers_of(main: PrimFunc) -> list[tuple[str, Any]]:

@@ -98,6 +98,27 @@ def doubles_its_input():
 
 
 @functools.cache
+def ragged_rows():
+    """Sums of rows that lie one behind the other, from where to where another argument says."""
+    from tvm.script import tirx as T
+
+    @T.prim_func(s_tir=True)
+    def main(
+        starts: T.Buffer((5,), "int32"), x: T.Buffer((16,), "float32"), y: T.Buffer((4,), "float32")
+    ):
+        for i in range(4):
+            for j in range(starts[i + 1] - starts[i]):
+                with T.sblock("sum"):
+                    vi = T.axis.spatial(4, i)
+                    vj = T.axis.reduce(starts[i + 1] - starts[i], j)
+                    with T.init():
+                        y[vi] = T.float32(0)
+                    y[vi] = y[vi] + x[starts[vi] + vj]
+
+    return main
+
+
+@functools.cache
 def nothing_to_do():
     """A body without a block."""
     from tvm.script import tirx as T

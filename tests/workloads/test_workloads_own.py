@@ -141,6 +141,12 @@ def test_inputs_are_given_by_the_names_of_the_arguments():
         workloads.from_te("sum", scaled_sum, np.add, inputs={"z": (5, 6)}).tasks()
 
 
+def test_what_cannot_be_tuned_has_no_operations_either():
+    case = workloads.from_tir("rows", odd_programs.ragged_rows)
+    with pytest.raises(BadProgram, match="a loop of 'rows' takes"):
+        case.flops  # noqa: B018 (is computed)
+
+
 def test_a_reference_that_says_nothing_is_refused():
     case = workloads.from_te("zeros", scaled_sum, lambda x, y: np.zeros_like(x))
     with pytest.raises(BadProgram, match=r"returns the same for all inputs .*inputs={'x': \(0, 10"):
