@@ -37,7 +37,7 @@ def add_rewrite(parser: argparse.ArgumentParser, default: str) -> None:
 
 def case_given(word: str, shapes: Sequence[str], rewrite: str = "none") -> Case:
     """A shipped case by its id, a model by its file, or what a function of a module returns."""
-    from pytest_ansorbench.workloads.given import FixedShapes, case_of
+    from pytest_ansorbench.workloads.given import FixedCase, case_of
     from pytest_ansorbench.workloads.networks.rewrites import rewrite_named
 
     import_from_here()
@@ -45,7 +45,7 @@ def case_given(word: str, shapes: Sequence[str], rewrite: str = "none") -> Case:
     made = parsed("--rewrite", rewrite, rewrite_named)
     try:
         return case_of(word, shapes=extents, rewrite=made)
-    except FixedShapes as error:
+    except FixedCase as error:
         raise Refusal(f"bad --shape: {error}") from None
 
 

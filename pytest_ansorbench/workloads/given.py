@@ -27,8 +27,8 @@ from pytest_ansorbench.workloads.networks.shapes import Shapes
 from pytest_ansorbench.workloads.own import from_tir
 
 
-class FixedShapes(ValueError):
-    """Shapes of something that has shapes of its own."""
+class FixedCase(ValueError):
+    """Shapes, or inputs, of something that has its own."""
 
 
 def case_of(
@@ -56,7 +56,7 @@ def case_of(
     Raises:
         UnknownCase: No case has this id.
         ImportFailed: It is nothing that can be tuned.
-        FixedShapes: Shapes are given of what is no model.
+        FixedCase: Shapes are given of what is no model, or inputs of what is a case.
     """
     case = _case_of(given, name, shapes, inputs, example_inputs)
     if rewrite is not None and isinstance(case, ImportedNetwork) and case.rewrite is None:
@@ -78,7 +78,7 @@ def _case_of(
         if text.endswith(".pt2"):
             return from_exported_program(text, name=name, shapes=shapes, inputs=inputs)
         if text.endswith(".tflite"):
-            _require_none(shapes, f"{text!r} is a TFLite file")
+            _require_none(f"{text!r} is a TFLite file", shapes=shapes)
             return from_tflite(text, name=name, inputs=inputs)
         if Path(text).is_file():
             raise ImportFailed(
@@ -88,10 +88,10 @@ def _case_of(
             made = _made(text)
             called = name or text.rpartition(":")[2]
             return _case_of(made, called, shapes, inputs, example_inputs)
-        _require_none(shapes, f"{text!r} is no model's file")
+        _require_none(f"{text!r} is no model's file", shapes=shapes, inputs=inputs)
         return get(text)
     if is_case(given):
-        _require_none(shapes, f"{given.id!r} is a case")
+        _require_none(f"{given.id!r} is a case", shapes=shapes, inputs=inputs)
         return given
     if _is_module(given):
         return from_module(
@@ -117,13 +117,14 @@ def _of_program(given: Any, name: str, shapes: Shapes | None, inputs: GivenInput
             f"bad model {given!r}: expected a file, the id of a case, an IRModule, a PrimFunc, a "
             "Relax function or a torch.nn.Module"
         )
-    _require_none(shapes, f"{name!r} is an operator")
+    _require_none(f"{name!r} is an operator", shapes=shapes)
     return from_tir(name, given, inputs=inputs)
 
 
-def _require_none(shapes: Shapes | None, subject: str) -> None:
-    if shapes:
-        raise FixedShapes(f"{subject}, so its shapes are fixed")
+def _require_none(subject: str, **given: object) -> None:
+    for name, value in given.items():
+        if value:
+            raise FixedCase(f"{subject}, so its {name} are fixed")
 
 
 def _is_module(given: object) -> bool:

@@ -14,7 +14,7 @@ from pytest_ansorbench.workloads import (
     packed,
     winograd,
 )
-from pytest_ansorbench.workloads.given import FixedShapes, case_of
+from pytest_ansorbench.workloads.given import FixedCase, case_of
 
 PRODUCT = BatchMatmul(batch=1, m=16, n=16, k=16)
 MODULE = """
@@ -88,6 +88,13 @@ def test_files_are_models_by_their_endings(tmp_path):
         case_of(tmp_path / "mine.pth")
 
 
+@pytest.mark.parametrize("given", [PRODUCT, "matmul-b1-m512-n512-k512"], ids=repr)
+@pytest.mark.parametrize("fixed", ["shapes", "inputs"])
+def test_a_case_has_shapes_and_inputs_of_its_own(given, fixed):
+    with pytest.raises(FixedCase, match=rf"is .*, so its {fixed} are fixed$"):
+        case_of(given, **{fixed: {"x": (0, 1)}})
+
+
 def test_programs_of_tvm_are_operators_or_networks():
     from tvm import IRModule
 
@@ -103,5 +110,5 @@ def test_programs_of_tvm_are_operators_or_networks():
     assert len(case_of(relax["main"]).tasks()) == 4
     with pytest.raises(ImportFailed, match="bad model"):
         case_of(object())
-    with pytest.raises(FixedShapes, match="'model' is an operator"):
+    with pytest.raises(FixedCase, match="'model' is an operator"):
         case_of(IRModule({"main": mod["main"]}), shapes={"x": 1})
