@@ -62,6 +62,11 @@ def epsilon(dtype: np.dtype[Any]) -> float:
     return float(_description(dtype).eps)
 
 
+def largest(dtype: np.dtype[Any]) -> float:
+    """The largest number of a floating-point type."""
+    return float(_description(dtype).max)
+
+
 def _description(dtype: np.dtype[Any]) -> Any:
     return ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 
-from pytest_ansorbench.arrays import BadArchive, is_float, opened_archive
+from pytest_ansorbench.arrays import BadArchive, is_float, largest, opened_archive
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -87,13 +87,10 @@ class Draw:
             low, high = 0, one.bound
         elif self.ones and (kind.kind == "b" or kind.itemsize > 1):
             return np.ones(one.shape, kind)
-        elif kind.kind == "b":
-            low, high = 0, 2
-        elif kind.itemsize == 1:
-            info = np.iinfo(kind)
-            low, high = info.min, info.max + 1
         else:
-            low, high = max(_WIDE[0], int(np.iinfo(kind).min)), _WIDE[1]
+            low, high = _limits(kind)
+            if kind.itemsize > 1:
+                low, high = max(_WIDE[0], low), _WIDE[1]
         if is_float(kind):
             return rng.uniform(low, high, one.shape).astype(kind)
         return rng.integers(int(low), int(high), one.shape).astype(kind)
@@ -160,6 +157,9 @@ def draws(inputs: Sequence[Input], given: GivenInputs | None = None) -> Iterator
         return
     ranges = given or {}
     _require_names({one.name: None for one in inputs} | dict(ranges), inputs, "inputs")
+    for one in inputs:
+        if one.name in ranges:
+            _require_range(one, ranges[one.name])
     for ones in (False, True):
         for floats in FLOAT_RANGES:
             yield Draw(inputs, floats, ones, ranges)
@@ -180,6 +180,33 @@ class _Archive:
                 f"bad inputs file {str(self.path)!r}: {error}; expected an archive of arrays, as "
                 "numpy.savez writes it"
             ) from None
+
+
+def _limits(kind: np.dtype[Any]) -> Range:
+    """The least number of a type, and the largest, or one more than that of whole numbers."""
+    if is_float(kind):
+        most = largest(kind)
+        return -most, most
+    if kind.kind == "b":
+        return 0, 2
+    info = np.iinfo(kind)
+    return int(info.min), int(info.max) + 1
+
+
+def _require_range(one: Input, given: Any) -> None:
+    """Check that a range is one of the input's type, with something in it."""
+    kind = np.dtype(one.dtype)
+    least, most = _limits(kind)
+    try:
+        low, high = given
+        fits = least <= low <= high <= most and (is_float(kind) or int(low) < int(high))
+    except (TypeError, ValueError):
+        fits = False
+    if not fits:
+        raise BadInputs(
+            f"bad range {given!r} of input {one.name!r}: expected two numbers, from {least:g} to "
+            f"{most:g} as {one.dtype} has them, the lower one first, e.g. (0, 1)"
+        )
 
 
 def _require_names(names: Iterable[str], inputs: Sequence[Input], source: str) -> None:

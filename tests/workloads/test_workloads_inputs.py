@@ -124,6 +124,39 @@ def test_an_unknown_name_of_a_range_is_refused():
         list(draws([X, MASK], {"tokens": (0, 5)}))
 
 
+@pytest.mark.parametrize(
+    ("dtype", "bad"),
+    [
+        ("int64", (10, 0)),
+        ("int64", (5, 5)),
+        ("int64", (0.2, 0.8)),
+        ("int64", 5),
+        ("int64", "ab"),
+        ("int64", (0, 1, 2)),
+        ("uint8", (0, 300)),
+        ("uint8", (-1, 9)),
+        ("bool", (0, 3)),
+        ("float32", (1.0, 0.0)),
+        ("float32", (0.0, float("inf"))),
+        ("float32", (0.0, float("nan"))),
+        ("float16", (0.0, 1e6)),
+    ],
+)
+def test_a_range_that_is_none_is_refused(dtype, bad):
+    with pytest.raises(BadInputs, match=r"^bad range .* of input 'x': expected two numbers, from"):
+        list(draws([Input(dtype, (3,), "x")], {"x": bad}))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "good"),
+    [("uint8", (0, 256)), ("int8", (-128, 128)), ("bool", (0, 2)), ("float32", (1.5, 1.5))],
+)
+def test_a_range_may_be_all_of_a_type_or_one_number(dtype, good):
+    [array] = next(draws([Input(dtype, (5000,), "x")], {"x": good}))(0)
+    assert array.min() == good[0]
+    assert array.max() == good[1] - (dtype != "float32")
+
+
 @pytest.mark.parametrize("content", [b"", b"PK nothing", b"\x80\x04K*."])
 def test_a_file_that_is_no_archive_is_refused(tmp_path, content):
     path = tmp_path / "inputs.npz"
