@@ -39,8 +39,8 @@ class BertLayer(Shaped, Network):
         return f"bert-layer-n{self.batch}-l{self.length}-h{self.hidden}-a{self.heads}"
 
     @property
-    def input_shape(self) -> Shape:
-        return (self.batch, self.length, self.hidden)
+    def input_shapes(self) -> tuple[Shape, ...]:
+        return ((self.batch, self.length, self.hidden),)
 
     def build(self, graph: Graph, value: Value) -> Value:
         attended = graph(Dense(self.hidden), self_attention(graph, value, self.heads))

@@ -65,14 +65,11 @@ class LlamaBlock(Shaped, Network):
         )
 
     @property
-    def input_shape(self) -> Shape:
-        return (self.batch, self.tokens, self.hidden)
-
-    @property
     def input_shapes(self) -> tuple[Shape, ...]:
+        data = (self.batch, self.tokens, self.hidden)
         cache = (self.batch, self.key_heads, self.past, self._size)
         angles = (self.tokens, self._size)
-        return (self.input_shape, cache, cache, angles, angles)
+        return (data, cache, cache, angles, angles)
 
     @property
     def _size(self) -> int:

@@ -34,13 +34,8 @@ class Network(abc.ABC):
 
     @property
     @abc.abstractmethod
-    def input_shape(self) -> Shape:
-        """Shape of the input, or of the first of several; channels last."""
-
-    @property
     def input_shapes(self) -> tuple[Shape, ...]:
-        """Shapes of all inputs."""
-        return (self.input_shape,)
+        """Shape of each input; channels last."""
 
     @abc.abstractmethod
     def build(self, graph: Graph, value: Value) -> Value:
@@ -123,9 +118,9 @@ class ImageNetwork(Shaped, Network):
         return f"{self.family}-n{self.batch}-s{self.size}{classes}"
 
     @property
-    def input_shape(self) -> Shape:
+    def input_shapes(self) -> tuple[Shape, ...]:
         """Images of three channels."""
-        return (self.batch, self.size, self.size, 3)
+        return ((self.batch, self.size, self.size, 3),)
 
 
 def classifier(graph: Graph, value: Value, classes: int) -> Value:

@@ -71,8 +71,8 @@ class ResNet3d18(Shaped, Network):
         return f"resnet3d18-n{self.batch}-t{self.frames}-s{self.size}{classes}"
 
     @property
-    def input_shape(self) -> Shape:
-        return (self.batch, self.frames, self.size, self.size, 3)
+    def input_shapes(self) -> tuple[Shape, ...]:
+        return ((self.batch, self.frames, self.size, self.size, 3),)
 
     def build(self, graph: Graph, value: Value) -> Value:
         value = graph(Conv(64, 7, stride=(1, 2, 2), padding=3, activation="relu"), value)

@@ -43,8 +43,8 @@ class Mlp(Shaped, Network):
         return f"mlp-n{self.batch}-i{self.features}-h{hidden}-o{self.classes}"
 
     @property
-    def input_shape(self) -> Shape:
-        return (self.batch, self.features)
+    def input_shapes(self) -> tuple[Shape, ...]:
+        return ((self.batch, self.features),)
 
     def build(self, graph: Graph, value: Value) -> Value:
         for features in self.hidden:
