@@ -100,12 +100,10 @@ class UnknownCase(LookupError):
     """No case has this id.
 
     Attributes:
-        case_id: The id that was asked for.
         close: Known ids that look like it, the closest first.
     """
 
     def __init__(self, case_id: str) -> None:
-        self.case_id = case_id
         self.close = tuple(difflib.get_close_matches(case_id, _BY_ID))
         example = self.close[0] if self.close else next(iter(_BY_ID))
         message = (

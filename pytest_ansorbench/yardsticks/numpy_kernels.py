@@ -46,13 +46,9 @@ def _kernel(operator: Operator, *inputs: Any) -> Callable[[], Any]:
 
 
 @_kernel.register(BatchMatmul)
-def _(operator: BatchMatmul, left: Any, right: Any) -> Callable[[], Any]:
-    return lambda: left @ right
-
-
 @_kernel.register(TransposeBatchMatmul)
-def _(operator: TransposeBatchMatmul, queries: Any, keys: Any) -> Callable[[], Any]:
-    return lambda: queries.transpose(0, 2, 1, 3) @ keys.transpose(0, 2, 3, 1)
+def _(operator: BatchMatmul | TransposeBatchMatmul, *matrices: Any) -> Callable[[], Any]:
+    return lambda: operator.exact(*matrices)  # in the matrices' own type
 
 
 @_kernel.register(Softmax)

@@ -9,17 +9,10 @@ from typing import Any, ClassVar
 
 
 class BadShape(ValueError):
-    """An operator cannot have this shape.
-
-    Attributes:
-        field: The offending field.
-        value: What it was given.
-    """
+    """An operator cannot have this shape; the message names the field and what it was given."""
 
     def __init__(self, field: str, value: object, expected: str, example: object) -> None:
         super().__init__(f"bad {field} {value!r}: expected {expected}, e.g. {example}")
-        self.field = field
-        self.value = value
 
 
 class Shaped:
