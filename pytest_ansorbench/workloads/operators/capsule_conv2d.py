@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
@@ -30,13 +30,11 @@ class CapsuleConv2d(Planar):
     out_channels: int
     capsule: int = 4
 
+    family: ClassVar[str] = "capsule-conv2d"
+
     @property
     def shape_id(self) -> str:
-        return (
-            f"capsule-conv2d-n{self.batch}-h{self.height}-w{self.width}"
-            f"-ci{self.in_channels}-co{self.out_channels}"
-            f"-k{self.kernel}-s{self.stride}-p{self.padding}-cap{self.capsule}"
-        )
+        return f"{super().shape_id}-cap{self.capsule}"
 
     @property
     def reduction_length(self) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from pytest_ansorbench.workloads.operators.window import Window
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from tvm import te
+
+_CHANNELS: Final = {"channels": "c", "in_channels": "ci", "out_channels": "co"}
+"""How an id calls the fields of an operator that are channels."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +39,9 @@ class Windowed(Typed):
     stride: int = 1
     padding: int = 0
 
+    # What the id begins with.
+    family: ClassVar[str]
+
     def __post_init__(self) -> None:
         super().__post_init__()
         self.window.require_fit(self.extents)
@@ -49,6 +55,18 @@ class Windowed(Typed):
     @abc.abstractmethod
     def output_shape(self) -> tuple[int, ...]:
         """Batch, an extent for each spatial axis, and what there is of each element."""
+
+    @property
+    def shape_id(self) -> str:
+        numbers = {
+            "n": self.batch,
+            **{name[0]: extent for name, extent in self.extents.items()},
+            **{letters: vars(self)[n] for n, letters in _CHANNELS.items() if n in vars(self)},
+            "k": self.kernel,
+            "s": self.stride,
+            "p": self.padding,
+        }
+        return "-".join([self.family, *(f"{name}{number}" for name, number in numbers.items())])
 
     @property
     def window(self) -> Window:
@@ -108,16 +126,6 @@ class Channelwise(Planar):
 
     channels: int
 
-    # What the id begins with.
-    family: ClassVar[str]
-
-    @property
-    def shape_id(self) -> str:
-        return (
-            f"{self.family}-n{self.batch}-h{self.height}-w{self.width}-c{self.channels}"
-            f"-k{self.kernel}-s{self.stride}-p{self.padding}"
-        )
-
     @property
     def input_shapes(self) -> tuple[tuple[int, ...], ...]:
         return ((self.batch, self.height, self.width, self.channels),)
@@ -139,21 +147,10 @@ class Convolution(Windowed):
     in_channels: int
     out_channels: int
 
-    # What the id begins with.
-    family: ClassVar[str]
-
     @property
     def group_count(self) -> int:
         """Into how many independent convolutions the channels are divided."""
         return 1
-
-    @property
-    def shape_id(self) -> str:
-        extents = "-".join(f"{name[0]}{extent}" for name, extent in self.extents.items())
-        return (
-            f"{self.family}-n{self.batch}-{extents}-ci{self.in_channels}-co{self.out_channels}"
-            f"-k{self.kernel}-s{self.stride}-p{self.padding}"
-        )
 
     @property
     def reduction_length(self) -> int:

@@ -111,6 +111,7 @@ class PackedConv2d(Planar):
     out_channels: int
     dtype: str = "uint8"
 
+    family: ClassVar[str] = "packed-conv2d"
     accumulators: ClassVar[Mapping[str, Sequence[str]]] = _UNSIGNED
 
     def __post_init__(self) -> None:
@@ -120,14 +121,6 @@ class PackedConv2d(Planar):
     @property
     def axes(self) -> range:
         return range(2, 4)
-
-    @property
-    def shape_id(self) -> str:
-        return (
-            f"packed-conv2d-n{self.batch}-h{self.height}-w{self.width}"
-            f"-ci{self.in_channels}-co{self.out_channels}"
-            f"-k{self.kernel}-s{self.stride}-p{self.padding}"
-        )
 
     @property
     def reduction_length(self) -> int:
