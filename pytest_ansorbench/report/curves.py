@@ -77,6 +77,8 @@ def _longest(runs: list[Trajectory], spending: Spending) -> float:
 
 def _median(strategy: str, runs: list[Trajectory], spending: Spending, at: Floats) -> Series:
     """The median over some runs, with a point where it or a quartile changes and one at its end."""
+    if not at.size:
+        return Series(strategy, (), ())
     best = [_best_gflops(run, spending, at) for run in runs]
     found = np.quantile(best, (0.5, 0.25, 0.75) if len(runs) > 1 else (0.5,), axis=0)
     changes = np.append(True, (np.diff(found) != 0.0).any(axis=0))

@@ -8,7 +8,7 @@ import pytest
 
 from pytest_ansorbench.records import CaseResult
 from pytest_ansorbench.report import curves
-from pytest_ansorbench.report.sections import Axis, Chart
+from pytest_ansorbench.report.sections import Axis, Chart, Series
 from tests.synthetic import make_case_result, make_run, make_yardsticks
 
 
@@ -62,6 +62,12 @@ def test_each_run_is_a_curve_of_its_own_beside_the_median() -> None:
         ("default", (1, 2), pytest.approx((0.25, 0.25))),
     ]
     assert [run.x[-1] for run in over_time.runs] == [3.0, 2.0]
+
+
+def test_runs_without_a_trial_have_no_curve_over_trials() -> None:
+    over_trials, over_time = charts(case([], []))
+    assert over_trials.series == (Series("default", (), ()),)
+    assert over_time.series[0].y[-1] == 0.0
 
 
 def test_curves_are_of_a_case() -> None:
