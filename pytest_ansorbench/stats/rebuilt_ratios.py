@@ -145,10 +145,10 @@ def _judged(
     judge, limit = of_suite
     mean = MeanLog.average(list(known.values())) if known else None
     gate = None
-    if limit is not None and mean is not None:
+    if limit is not None and any(kernel.sides[0].measured.status == "ok" for kernel in kernels):
         lost = tuple(kernel.name for kernel in kernels if kernel.name not in known)
         gate = judge.gate(_FIGURE, _evidence(mean, judge, *_sides(kernels, place)), limit)
-        gate = not_silently(_undecided(gate) if changed else gate, lost)
+        gate = not_silently(_undecided(gate) if changed and known else gate, lost)
     return KernelsVerdict(name, reference, tuple(verdicts), _estimate(mean, judge), gate)
 
 

@@ -159,27 +159,31 @@ def test_a_file_of_something_else_is_refused(tmp_path):
 
 
 SAME = (1.0, 1.0, 1.0)
-NO_REFERENCE = dataclasses.replace(
-    rebuilt(SAME), kernels=(kernel("lost", (failed("against"), rebuilt(SAME).kernels[0].sides[1])),)
+OF_REFERENCE, OF_TODAY = rebuilt(SAME).kernels[0].sides
+NO_REFERENCE, NONE_TODAY = (
+    dataclasses.replace(rebuilt(SAME), kernels=(kernel("lost", sides),))
+    for sides in ((failed("against"), OF_TODAY), (OF_REFERENCE, failed("today")))
 )
 
 
 @pytest.mark.parametrize(
-    ("kernels", "limit", "code"),
+    ("kernels", "gate", "code"),
     [
-        (rebuilt(SAME), "0.9", 0),
-        (rebuilt((1.0, 0.8, 1.0)), "0.9", 1),
-        (rebuilt(SAME, scatter=0.1), "1.0", 125),
-        (NO_REFERENCE, "0.9", 125),
-        (NO_REFERENCE, None, 0),
+        (rebuilt(SAME), ["--min-throughput-ratio", "0.9"], 0),
+        (rebuilt((1.0, 0.8, 1.0)), ["--min-throughput-ratio", "0.9"], 1),
+        (rebuilt(SAME, scatter=0.1), ["--min-throughput-ratio", "1.0"], 125),
+        (NO_REFERENCE, ["--min-throughput-ratio", "0.9"], 125),
+        (NO_REFERENCE, ["--min-suite-throughput-ratio", "0.9"], 125),
+        (NO_REFERENCE, [], 0),
+        (NONE_TODAY, ["--min-throughput-ratio", "0.9"], 1),
+        (NONE_TODAY, ["--min-suite-throughput-ratio", "0.9"], 1),
     ],
 )
-def test_exit_codes_are_those_of_git_bisect(path, monkeypatch, capsys, kernels, limit, code):
+def test_exit_codes_are_those_of_git_bisect(path, monkeypatch, capsys, kernels, gate, code):
     monkeypatch.setattr(command, "_rebuilt", lambda *_: (kernels, False))
-    gate = [] if limit is None else ["--min-throughput-ratio", limit]
     assert main(["kernels", path, *gate]) == code
     assert ("no kernel of the reference works" in capsys.readouterr().err) == (
-        kernels is NO_REFERENCE and limit is not None
+        kernels is NO_REFERENCE and gate != []
     )
 
 

@@ -76,12 +76,27 @@ def test_a_kernel_that_the_reference_cannot_make_has_no_gate():
     assert verdict.gate.outcome == "undecided"
 
 
-def test_if_every_kernel_failed_there_is_nothing_to_judge_the_suite_by():
+def test_a_suite_of_which_only_the_reference_makes_a_kernel_is_broken():
     fine = rebuilt([1.0])
     lost = kernel("lost", (fine.kernels[0].sides[0], failed("today")))
-    verdict = judged(dataclasses.replace(fine, kernels=(lost,)))
-    assert verdict.gate is None and verdict.ratio.bound == "undefined"
-    assert verdict.outcome == "broken"
+    verdict = judged(dataclasses.replace(fine, kernels=(lost,)), KernelLimits(suite=0.97))
+    assert verdict.ratio.bound == "undefined"
+    assert (verdict.gate.outcome, verdict.gate.reason) == ("broken", "nothing-to-compare")
+    assert verdict.gate.lost == ("lost",)
+
+
+def test_of_two_toolchains_the_one_that_makes_nothing_is_broken():
+    [fine] = rebuilt([1.0]).kernels
+    three = kernel("x", (*fine.sides, failed("o1")))
+    both = dataclasses.replace(rebuilt([1.0]), kernels=(three,))
+    verdicts = judge_rebuilt(both, Criteria(), KernelLimits(suite=0.9))
+    assert [verdict.outcome for verdict in verdicts] == ["holds", "broken"]
+
+
+def test_a_suite_of_which_the_reference_makes_no_kernel_has_no_gate():
+    [fine] = rebuilt([1.0]).kernels
+    lost = kernel("lost", (failed("against"), fine.sides[1]))
+    assert judged(dataclasses.replace(rebuilt([1.0]), kernels=(lost,))).gates == ()
 
 
 def test_no_kernels_no_verdict():
