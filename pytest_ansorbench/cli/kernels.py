@@ -118,9 +118,11 @@ def _judged(given: argparse.Namespace) -> int:
     rows, toolchains = _rows(given, _winners(given, results))
     rebuilt, interrupted = _rebuilt(given, results, rows, toolchains, effort)
     verdicts = judge_rebuilt(rebuilt, Criteria(), limits)
-    put_out(kernels_report(rebuilt, verdicts), outputs)
-    if given.json is not None:
-        write_rebuilt(rebuilt, given.json)
+    try:
+        if given.json is not None:
+            write_rebuilt(rebuilt, given.json)
+    finally:  # one that fails does not cost the other
+        put_out(kernels_report(rebuilt, verdicts), outputs)
     if interrupted:
         print(
             f"ansor-bench: interrupted after {len(rebuilt.kernels)} of {len(rows)} kernels",

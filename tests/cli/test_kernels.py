@@ -187,6 +187,19 @@ def test_exit_codes_are_those_of_git_bisect(path, monkeypatch, capsys, kernels, 
     )
 
 
+def test_samples_and_report_are_written_whichever_of_them_fails(
+    path, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setattr(command, "_rebuilt", lambda *_: (rebuilt(SAME), False))
+    samples = tmp_path / "samples.json"
+    assert main(["kernels", path, "--json", str(samples), "--format", f"csv:{tmp_path}"]) == 2
+    assert read_rebuilt(samples) == rebuilt(SAME)
+    assert "bad --format" in capsys.readouterr().err
+    assert main(["kernels", path, "--json", str(tmp_path)]) == 2
+    captured = capsys.readouterr()
+    assert "all kernels" in captured.out and "expected a file, not a folder" in captured.err
+
+
 @pytest.mark.parametrize(
     ("python", "message"),
     [
