@@ -138,10 +138,10 @@ def _judged(given: argparse.Namespace) -> int:
 def _limits(given: argparse.Namespace) -> KernelLimits:
     from pytest_ansorbench.stats.rebuilt_ratios import KernelLimits
 
-    try:
-        return KernelLimits(given.min_throughput_ratio, given.min_suite_throughput_ratio)
-    except ValueError as error:
-        raise Refusal(str(error)) from None
+    kernel, suite = given.min_throughput_ratio, given.min_suite_throughput_ratio
+    for flag, limit in (("throughput-ratio", kernel), ("suite-throughput-ratio", suite)):
+        parsed(f"--min-{flag}", limit, KernelLimits)
+    return KernelLimits(kernel, suite)
 
 
 def _winners(given: argparse.Namespace, results: Sequence[Result]) -> list[Winner]:

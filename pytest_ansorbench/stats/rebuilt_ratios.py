@@ -54,7 +54,7 @@ class KernelLimits:
     def __post_init__(self) -> None:
         for limit in (self.kernel, self.suite):
             if limit is not None and not 0.0 < limit < math.inf:
-                raise ValueError(f"bad ratio {limit!r}: expected one above 0, e.g. 0.97")
+                raise ValueError("expected a ratio above 0, e.g. 0.97")
 
 
 def judge_rebuilt(

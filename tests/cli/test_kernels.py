@@ -108,7 +108,8 @@ def test_arms_are_held_against_each_other(path, capsys):
         (["--variant", "today:opt-level=1"], "bad --variant 'today:opt-level=1'"),
         (["--variant", "x:mcpu=z80"], "no CPU 'z80'"),
         (["--target", "hexagon"], "bad --target 'hexagon'"),
-        (["--min-throughput-ratio", "-1"], "expected one above 0"),
+        (["--min-throughput-ratio", "-1"], "bad --min-throughput-ratio -1.0: expected a ratio"),
+        (["--min-suite-throughput-ratio", "inf"], "bad --min-suite-throughput-ratio inf: expected"),
     ],
 )
 def test_what_cannot_be_is_refused_in_a_sentence(path, capsys, words, message):

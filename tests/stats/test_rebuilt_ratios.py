@@ -140,7 +140,7 @@ def test_between_toolchains_the_machine_does_not_matter():
 
 @pytest.mark.parametrize("limit", [0.0, -1.0, math.inf, math.nan])
 def test_limits_are_ratios(limit):
-    with pytest.raises(ValueError, match="expected one above 0"):
+    with pytest.raises(ValueError, match="expected a ratio above 0"):
         KernelLimits(kernel=limit)
 
 
