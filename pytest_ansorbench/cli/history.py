@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ansorbench.cli.exits import HOLDS, Refusal
 from pytest_ansorbench.cli.formats import add_formats, outputs_of, put_out
-from pytest_ansorbench.cli.stored import add_storage, judging, passed_over
+from pytest_ansorbench.cli.stored import add_storage, check_outputs, judging, passed_over
 
 if TYPE_CHECKING:
     from pytest_ansorbench.records import Result
@@ -52,6 +52,7 @@ def _history(given: argparse.Namespace) -> int:
     if given.last is not None and given.last < 1:
         raise Refusal(f"bad --last {given.last}: expected at least 1, e.g. 10")
     newest_first = readable(reversed(list_saved(given.storage)), judged, passed_over)
+    check_outputs((one.path for one in outputs), list_saved(given.storage))
     stages: list[Stage] = []
     for path, (result, found) in reversed([*islice(newest_first, given.last)]):
         with judging((path, result)):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ansorbench.cli.exits import SKIP, UNDECIDED, Refusal, exit_code, parsed, sentence
 from pytest_ansorbench.cli.formats import add_formats, outputs_of, put_out
-from pytest_ansorbench.cli.stored import add_storage, narrowed, read_stored
+from pytest_ansorbench.cli.stored import add_storage, check_outputs, narrowed, read_stored
 
 if TYPE_CHECKING:
     from pytest_ansorbench.measure.side_by_side import SideBySide
@@ -114,7 +114,9 @@ def _judged(given: argparse.Namespace) -> int:
     effort = parsed("--sets", given.sets, ProcessSets.parse).effort
     if given.arms is not None and (given.against or given.variant or given.strategy):
         raise Refusal("bad --arms: expected neither --against nor --variant nor --strategy with it")
-    results = [read_stored(given.storage, one)[1] for one in given.results]
+    read = [read_stored(given.storage, one) for one in given.results]
+    check_outputs([given.json, *(one.path for one in outputs)], (path for path, _ in read))
+    results = [result for _, result in read]
     rows, toolchains = _rows(given, _winners(given, results))
     rebuilt, interrupted = _rebuilt(given, results, rows, toolchains, effort)
     verdicts = judge_rebuilt(rebuilt, Criteria(), limits)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ansorbench.cli.exits import BROKEN, HOLDS, UNDECIDED, Refusal, parsed
 from pytest_ansorbench.cli.offers import strategies_given
-from pytest_ansorbench.cli.stored import add_storage
+from pytest_ansorbench.cli.stored import add_storage, check_outputs
 
 if TYPE_CHECKING:
     from pytest_ansorbench.landscapes.recording import Advance
@@ -212,6 +212,7 @@ def _replay(given: argparse.Namespace) -> int:
 
     for name in ("trials", "repeats"):
         _check_positive(given, name)
+    check_outputs([given.output], given.files)
     landscapes = {path: read_landscape(path) for path in given.files}
     by_fingerprint = {one.fingerprint: path for path, one in landscapes.items()}
     if len(by_fingerprint) < len(given.files):

@@ -9,7 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from pytest_ansorbench.cli.exits import HOLDS, Refusal
-from pytest_ansorbench.cli.stored import add_storage, judging, listed, narrowed, read_stored
+from pytest_ansorbench.cli.stored import (
+    add_storage,
+    check_outputs,
+    judging,
+    listed,
+    narrowed,
+    read_stored,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -94,6 +101,7 @@ def add_command(commands: argparse._SubParsersAction[Any]) -> None:
 def _plot(given: argparse.Namespace) -> int:
     from pytest_ansorbench.report.render.figures import PRINT, draw, save
     from pytest_ansorbench.stats.judging import judge_result
+    from pytest_ansorbench.storage.files import written
 
     kind = given.output.suffix.removeprefix(".")
     if kind not in _KINDS:
@@ -101,11 +109,12 @@ def _plot(given: argparse.Namespace) -> int:
     if find_spec("matplotlib") is None:
         raise Refusal("plot takes matplotlib: pip install 'pytest-ansorbench[report]'")
     path, result = read_stored(given.storage, given.result)
+    check_outputs([given.output], [path])
     with judging((path, result)):
         chart = _chart(given, judge_result(result))
     try:
-        given.output.parent.mkdir(parents=True, exist_ok=True)
-        save(draw(chart, PRINT), given.output, PRINT, kind)
+        with written(given.output) as file:
+            save(draw(chart, PRINT), file, PRINT, kind)
     except OSError as error:
         raise Refusal(f"bad --output {str(given.output)!r}: {error}") from None
     print(f"written: {given.output}")

@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ansorbench.cli.exits import BROKEN, HOLDS, UNDECIDED, Refusal, exit_code, parsed
 from pytest_ansorbench.cli.formats import add_formats, outputs_of, put_one, put_out
-from pytest_ansorbench.cli.stored import add_storage, judging, passed_over, read_stored
+from pytest_ansorbench.cli.stored import (
+    add_storage,
+    check_outputs,
+    judging,
+    passed_over,
+    read_stored,
+)
 
 if TYPE_CHECKING:
     from pytest_ansorbench.records import CaseResult, Result
@@ -144,7 +150,8 @@ def _show(given: argparse.Namespace) -> int:
 
     outputs = outputs_of(given)
     layout = _layout(given)
-    read = _, result = read_stored(given.storage, given.result)
+    read = path, result = read_stored(given.storage, given.result)
+    check_outputs((one.path for one in outputs), [path])
     judged = _judged(result, given, [read])
     report = result_report(
         judged.cases,
@@ -210,6 +217,7 @@ def _report(given: argparse.Namespace) -> int:
     outputs = outputs_of(given)
     layout = _layout(given)
     read = [read_stored(given.storage, one) for one in given.results]
+    check_outputs((one.path for one in outputs), (path for path, _ in read))
     result = _merged(read)
     judged = _judged(result, given, read)
     for output in outputs:
@@ -235,8 +243,9 @@ def _compare(given: argparse.Namespace) -> int:
 
     outputs = outputs_of(given)
     allowances = [parsed("--fail", text, Allowance.parse) for text in given.fail]
-    earlier = _, before = read_stored(given.storage, given.before)
-    later = _, after = read_stored(given.storage, given.after)
+    earlier = then, before = read_stored(given.storage, given.before)
+    later = now, after = read_stored(given.storage, given.after)
+    check_outputs((one.path for one in outputs), [then, now])
     after = _with_goal(after, given.goal)
     with judging(earlier, later):
         changes = result_changes(
@@ -272,6 +281,7 @@ def _merge(given: argparse.Namespace) -> int:
     from pytest_ansorbench.storage import write_result
 
     read = [read_stored(given.storage, wanted) for wanted in given.results]
+    check_outputs([given.output], (path for path, _ in read))
     merged = _merged(read)
     with judging(*read):
         judged = judge_result(merged)

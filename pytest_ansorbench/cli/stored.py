@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -34,6 +35,16 @@ def read_stored(storage: Path, wanted: str) -> tuple[Path, Result]:
     from pytest_ansorbench.storage import read_saved
 
     return read_saved(storage, wanted, passed_over)
+
+
+def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[Path]) -> None:
+    """Refuse to write over a file that is read; None is no file."""
+    read = [*inputs]
+    for path in outputs:
+        if path and os.path.exists(path) and any(os.path.samefile(path, one) for one in read):
+            raise Refusal(
+                f"bad output {str(path)!r}: it is read; expected another file, e.g. new-{path.name}"
+            )
 
 
 def passed_over(path: Path, error: StorageError) -> None:

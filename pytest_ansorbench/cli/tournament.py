@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_ansorbench.cli.exits import HOLDS, Refusal, parsed
 from pytest_ansorbench.cli.formats import add_formats, outputs_of, put_one
-from pytest_ansorbench.cli.stored import add_storage, judging, narrowed, read_stored
+from pytest_ansorbench.cli.stored import add_storage, check_outputs, judging, narrowed, read_stored
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -56,6 +57,7 @@ def _tournament(given: argparse.Namespace) -> int:
         if str(path.resolve()) in results:
             raise Refusal(f"bad results: {str(path)!r} is given twice; expected different files")
         results[str(path.resolve())] = result
+    check_outputs((one.path for one in outputs), map(Path, results))
     with judging(*results.items()):
         criteria = _criteria(results, given.goal)
         contests = contests_of([*results.values()], criteria)

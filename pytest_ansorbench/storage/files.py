@@ -175,6 +175,13 @@ def written_whole(target: Path) -> Iterator[IO[bytes] | gzip.GzipFile]:
             temporary.unlink()
 
 
+def written(path: Path) -> contextlib.AbstractContextManager[IO[bytes] | gzip.GzipFile]:
+    """A file to write as a whole; a device, a pipe and what a link names are written in place."""
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        return path.open("wb")
+    return written_whole(path)
+
+
 def read_record(path: Path, cls: type[_RecordT], data: Any, what: str = _RESULT) -> _RecordT:
     """A record from the JSON values of a file: StorageError, which names `what`, if it is none."""
     try:

@@ -74,6 +74,18 @@ def test_a_file_that_cannot_be_written_is_one_line(results, tmp_path, capsys):
     assert "bad --format 'csv:" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("command", ["show", "report", "compare", "tournament", "merge", "plot"])
+def test_no_result_that_is_read_is_written_over(results, tmp_path, capsys, command):
+    others = [results[1]] if command in ("compare", "merge", "tournament") else []
+    figure, link = ["curve"] if command == "plot" else [], tmp_path / "link.svg"
+    link.symlink_to(results[0])
+    output = ["-o", str(link)] if command in ("merge", "plot") else ["--format", f"csv:{link}"]
+    before = link.read_bytes()
+    assert main([command, *figure, results[0], *others, *output]) == 2
+    assert "link.svg': it is read; expected another file" in capsys.readouterr().err
+    assert link.read_bytes() == before
+
+
 def test_a_page_shows_two_results_beside_each_other(results, tmp_path, capsys):
     faster = tmp_path / "faster.json"
     write_result(make_result(make_case_result("a")), faster)

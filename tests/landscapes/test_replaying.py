@@ -247,6 +247,7 @@ def test_the_command_records_checks_replays_and_shows(
     for wrong, what in (
         ([*replayed, "--strategy", "grid,grid"], "expected each once"),
         ([*replayed, "--strategy", "grid", "--trials", "0"], "bad --trials 0"),
+        ([*replayed, "--strategy", "grid", "-o", file], "it is read; expected another file"),
         ([*replayed[:3], *replayed[2:], "--strategy", "grid"], "expected each landscape once"),
         *(
             ([*replayed, "--strategy", name], "these points have no programs")

@@ -44,10 +44,12 @@ class Output:
 
 def write_report(report: Report, outputs: Sequence[Output], show: Callable[[str], None]) -> None:
     """Render a report once for each output; folders of files are made."""
+    from pytest_ansorbench.storage.files import written
+
     for output in outputs:
         text = RENDERERS[output.format].render(report)
         if output.path is None:
             show(text)
         else:
-            output.path.parent.mkdir(parents=True, exist_ok=True)
-            output.path.write_text(f"{text}\n", encoding="utf-8")
+            with written(output.path) as stream:
+                stream.write(f"{text}\n".encode())

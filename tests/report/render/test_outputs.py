@@ -10,6 +10,7 @@ from pytest_ansorbench.report import RENDERERS
 from pytest_ansorbench.report.render import outputs
 from pytest_ansorbench.report.render.outputs import Output, write_report
 from pytest_ansorbench.report.sections import Lines, Report, Section
+from tests.disks import files_of_at_most
 
 REPORT = Report.of(Section("part", (Lines(("words",)),)))
 
@@ -40,6 +41,25 @@ def test_each_output_is_written_and_folders_are_made(tmp_path) -> None:
     write_report(REPORT, [Output("terminal"), Output("markdown", path)], shown.append)
     assert shown == ["words"]
     assert path.read_text() == "words\n"
+
+
+def test_what_cannot_be_written_whole_leaves_the_old_file_alone(tmp_path) -> None:
+    path = tmp_path / "pr.md"
+    path.write_text("old")
+    long = Report.of(Section("part", (Lines(("words " * 1000,)),)))
+    with files_of_at_most(1024), pytest.raises(OSError, match="File too large"):
+        write_report(long, [Output("markdown", path)], print)
+    assert path.read_text() == "old"
+    assert [*tmp_path.iterdir()] == [path]
+
+
+def test_links_stay_and_devices_are_written_to(tmp_path) -> None:
+    link = tmp_path / "latest.md"
+    link.symlink_to(tmp_path / "pr.md")
+    write_report(REPORT, [Output("markdown", link)], print)
+    assert link.is_symlink() and (tmp_path / "pr.md").read_text() == "words\n"
+    with pytest.raises(OSError, match="No space left on device"):
+        write_report(REPORT, [Output("markdown", Path("/dev/full"))], print)
 
 
 def test_every_format_writes_a_report() -> None:
