@@ -153,19 +153,20 @@ class Climb:
         """Where the gain begins and ends for each choice of the reference's runs."""
         return gain_of(self.first[reference], self.best[reference], self.tolerance, self.gain)
 
-    @property
-    def log_bound(self) -> float:
-        """What the ratio is at least if it is infinite, at most if it is 0, as logarithm.
+    def log_bound(self, endless: float) -> float:
+        """What a ratio that is infinite is at least, one that is 0 at most; both as logarithms.
 
         By pairs of which the run of the other arm arrived: a miss counts with all that was spent.
+        NaN if there is none.
         """
         n = self.repeats
         [start], [stop] = self.ladder
         cost, missed = self.log_cost[:, start:stop], np.isinf(self.log_cost[:, start:stop])
         cost = np.where(missed, self.log_spent[:, np.newaxis], cost)
         gaps = cost[n:, np.newaxis] - cost[np.newaxis, :n]
-        arrived = ~missed[np.newaxis, :n] if self.log_ratio > 0.0 else ~missed[n:, np.newaxis]
-        return float(np.median(gaps[np.broadcast_to(arrived, gaps.shape)]))
+        arrived = ~missed[np.newaxis, :n] if endless > 0.0 else ~missed[n:, np.newaxis]
+        found = gaps[np.broadcast_to(arrived, gaps.shape)]
+        return float(np.median(found)) if len(found) else math.nan
 
     def gaps(self) -> Floats:
         """Log cost of each challenger's run less that of each reference run, of those that arrived.

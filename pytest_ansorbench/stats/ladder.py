@@ -45,7 +45,8 @@ def ladder_ratio(climb: Climb, confidence: float) -> Estimate:
         return UNDEFINED
     bound: Bound = "value"
     if math.isinf(log_ratio):
-        bound, log_ratio = "at-least" if log_ratio > 0.0 else "at-most", climb.log_bound
+        bound = "at-least" if log_ratio > 0.0 else "at-most"
+        log_ratio = climb.log_bound(log_ratio)
     return around(math.exp(log_ratio), *_interval(climb, log_ratio, confidence), bound)
 
 
@@ -66,7 +67,7 @@ def ladder_lateness(climb: Climb, drawn: Draws) -> Floats:
     """
     log_ratio = climb.log_ratio
     if not math.isfinite(log_ratio):
-        log_ratio = climb.log_bound
+        log_ratio = climb.log_bound(log_ratio)
     return climb.mean_votes(drawn, log_ratio)
 
 

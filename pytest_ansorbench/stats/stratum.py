@@ -30,6 +30,8 @@ class Stratum:
     gaps: Floats
     relabellings: int
     complete: bool  # whether these are all there are
+    # What an infinite ratio is at least, one of 0 at most, as logarithms; NaN if not known
+    bound: Callable[[float], float] = lambda endless: endless
 
 
 def labels_of(first: int, second: int) -> tuple[Relabellings, bool]:
@@ -49,7 +51,7 @@ def search_stratum(climb: Climb) -> Stratum | None:
     def later(log_ratio: float) -> Floats:
         return climb.lateness(climb.scores(log_ratio), labels, ladders)
 
-    return Stratum(later, climb.gaps(), len(labels) - 1, complete)
+    return Stratum(later, climb.gaps(), len(labels) - 1, complete, climb.log_bound)
 
 
 def kernel_stratum(logs: Floats) -> Stratum:

@@ -135,4 +135,5 @@ def _stratum(figure: Figure, then: PairedRuns, now: PairedRuns) -> Stratum | Non
         return found
 
     at = sign * math.log(quotient(seen[1], seen[0]))
-    return Stratum(worse, np.array([at - _FAR, at + _FAR]), len(labels) - 1, complete)
+    gaps = np.array([at - _FAR, at + _FAR])
+    return Stratum(worse, gaps, len(labels) - 1, complete, lambda endless: at)

@@ -64,9 +64,7 @@ class SuiteTest:
         """Logarithms of the challenger's cost over the reference's, as the figure has them."""
         bound: Bound = "value" if math.isfinite(at) else "at-least" if at > 0.0 else "at-most"
         if math.isinf(at):
-            # A pair's ratio is at least that of the costs that it has seen.
-            gaps = np.concatenate([stratum.gaps for stratum in self.tests[0].strata])
-            at = float(np.median(gaps))
+            at = float(np.nanmedian([stratum.bound(at) for stratum in self.tests[0].strata]))
         low, high = min(low, at), max(high, at)
         one = Estimate(math.exp(at), math.exp(low), math.exp(high), bound)
         return widened(one if self.figure.sense == "smaller" else inverse(one), self.error)

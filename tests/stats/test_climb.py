@@ -137,7 +137,7 @@ def test_a_run_that_missed_is_later_than_any_that_did_not_and_two_misses_tie() -
     for clock in (-9.0, 0.0, 9.0):
         assert (found.rungs(clock)[1] == 9).all()
     assert log_ratio(found) == math.inf
-    assert math.exp(found.log_bound) == pytest.approx(1e-6 / 4.0)
+    assert math.exp(found.log_bound(math.inf)) == pytest.approx(1e-6 / 4.0)
     beyond = climb([*slow[:2], ([4.0], 1.0)], brief)  # one of the reference's has missed as well
     assert (beyond.rungs(0.0)[1] == 6).all()
 

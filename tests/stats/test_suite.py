@@ -162,6 +162,32 @@ def test_a_search_that_stalls_in_every_case_does_not_hold() -> None:
     assert found.figure("search_ratio_early").estimate.high < 0.5
 
 
+@pytest.mark.parametrize(("seconds", "trials"), [(0.2, 30), (5.0, 2)])
+def test_the_bound_of_a_suite_is_from_what_was_spent_as_that_of_a_case(
+    seconds: float, trials: int
+) -> None:
+    """However soon or late the challenger was at levels that it did reach."""
+
+    def stuck(name: str) -> CaseResult:
+        seeds = range(4)
+        return make_case_result(
+            name,
+            [make_run(name, seed=s, latencies=[9 + s / 9, 5, 3, 2, 1.5, 1 + s / 9]) for s in seeds],
+            {
+                "fast": [
+                    make_run(name, "fast", s, [9.0, 5.0, *[2.5] * 28][:trials], seconds)
+                    for s in seeds
+                ]
+            },
+        )
+
+    cases = [stuck(name) for name in NAMES]
+    of_cases = {v.comparison.search_ratio.value for one in cases for v in one.verdicts}
+    found = judged(cases).figure("search_ratio").estimate
+    assert found.bound == "at-least"
+    assert {found.value} == of_cases
+
+
 def test_a_control_is_held_to_nothing() -> None:
     cases = [replace(case(name), control="fast") for name in NAMES]
     assert judged(cases).gates == ()
