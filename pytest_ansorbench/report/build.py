@@ -177,8 +177,7 @@ def _explanation(
 ) -> tuple[Lines, ...]:
     """What the columns mean, and which progress counts."""
     columns = layout.columns_for(cases)
-    # Of the case that has fewest.
-    repeats = min((case.repeats for case in cases), default=0)
+    repeats = [case.repeats for case in cases if case.runs]
     match explained:
         case "not":
             return ()

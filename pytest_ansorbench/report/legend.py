@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
@@ -17,10 +16,13 @@ from pytest_ansorbench.stats.relabellings import fewest_repeats
 from pytest_ansorbench.stats.suite import RATIOS
 
 
-def legend(columns: Sequence[str], *, criteria: Criteria, repeats: int, cases: int) -> Lines:
+def legend(
+    columns: Sequence[str], *, criteria: Criteria, repeats: Sequence[int], cases: int
+) -> Lines:
     """Explain the columns that are shown, given by their keys.
 
-    `repeats` are seeds of an arm; from two cases on, what stands for all of them is explained.
+    `repeats` are seeds of an arm, of each case that has any; from two cases on, what stands for all
+    of them is explained.
     """
     shown = set(columns)
     sentences = [text for key, text in _MEANINGS.items() if key in shown]
@@ -43,7 +45,7 @@ def legend(columns: Sequence[str], *, criteria: Criteria, repeats: int, cases: i
     return Lines.of(sentences)
 
 
-def legend_in_brief(columns: Sequence[str], *, criteria: Criteria, repeats: int) -> Lines:
+def legend_in_brief(columns: Sequence[str], *, criteria: Criteria, repeats: Sequence[int]) -> Lines:
     """Explain the ratios and their intervals, in two sentences at most."""
     ratios = [text for key, text in _IN_BRIEF.items() if key in columns]
     if not ratios:
@@ -57,13 +59,18 @@ _IN_BRIEF: Final = {
 }
 
 
-def _interval(criteria: Criteria, repeats: int) -> str:
-    """Whether there are intervals, and of what."""
+def _interval(criteria: Criteria, repeats: Sequence[int], how: str = "") -> str:
+    """Of what there are intervals, how they came about, and which cases have none."""
     fewest = fewest_repeats((1.0 - criteria.confidence) / 2.0)
-    confidence = percent_text(criteria.confidence)
-    if repeats < fewest:
-        return f"[low, high]: none; one of {confidence} takes {fewest} seeds"
-    return f"[low, high]: {confidence} interval over {counted(repeats, 'seed')}"
+    none = f"; none for cases of fewer than {fewest} seeds"
+    told = f"{percent_text(criteria.confidence)} interval over {_seeds(repeats)}{how}"
+    return f"[low, high]: {told}{none if min(repeats, default=0) < fewest else ''}"
+
+
+def _seeds(repeats: Sequence[int]) -> str:
+    """`5 seeds`, or `3 to 5 seeds` where cases differ."""
+    least, most = min(repeats, default=0), max(repeats, default=0)
+    return f"{least} to {counted(most, 'seed')}" if least < most else counted(most, "seed")
 
 
 _LIBRARIES: Final[Mapping[Implementation, str]] = {
@@ -126,12 +133,12 @@ def _search_ratio(criteria: Criteria) -> str:
     return f"S: how many times longer the challenger takes, {part}; below 1 it is sooner"
 
 
-def _target(criteria: Criteria, repeats: int) -> str:
+def _target(criteria: Criteria, repeats: Sequence[int]) -> str:
     goal = criteria.goal
     if goal.gflops is not None:
         return f"{goal.gflops:.6g} GFLOP/s"
     median = (
-        f"the median over {counted(repeats, 'seed')} of the reference's best search throughput, "
+        f"the median over {_seeds(repeats)} of the reference's best search throughput, "
         f"less {percent_text(criteria.tolerance)}"
     )
     if goal.high == 1.0:
@@ -169,27 +176,16 @@ def _over_cases(shown: set[str]) -> Iterator[str]:
         )
 
 
-def _intervals(shown: set[str], criteria: Criteria, repeats: int) -> Iterator[str]:
+def _intervals(shown: set[str], criteria: Criteria, repeats: Sequence[int]) -> Iterator[str]:
     """How intervals came about: those of exact tests, then those of the bootstrap."""
     exact = shown & _TESTED
     resampled = _headings(shown - exact)
-    confidence = percent_text(criteria.confidence)
-    fewest = fewest_repeats((1.0 - criteria.confidence) / 2.0)
-    seeds = counted(repeats, "seed")
-    if exact and repeats < fewest:
-        ways = counted(math.comb(2 * repeats, repeats), "way")
-        yield (
-            f"[low, high]: none, because {seeds} can be dealt out to two arms in {ways} only; "
-            f"{confidence} takes {fewest} seeds"
-        )
-    elif exact:
-        yield (
-            f"[low, high]: {confidence} interval over {seeds}, all ratios that a permutation test "
-            f"does not reject{_looks(criteria)}"
-        )
+    if exact:
+        how = f", all ratios that a permutation test does not reject{_looks(criteria)}"
+        yield _interval(criteria, repeats, how)
     if resampled:
-        few = "; below 5 seeds it covers less than that" if repeats < 5 else ""
+        few = "; below 5 seeds it covers less than that" if min(repeats, default=0) < 5 else ""
         yield (
-            f"[low, high] of {resampled}: {confidence} interval by paired bootstrap, "
-            f"{counted(RESAMPLES, 'resample')}{few}"
+            f"[low, high] of {resampled}: {percent_text(criteria.confidence)} interval by paired "
+            f"bootstrap, {counted(RESAMPLES, 'resample')}{few}"
         )

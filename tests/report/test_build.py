@@ -99,6 +99,12 @@ def test_in_brief_only_ratios_and_intervals_are_explained() -> None:
     assert keys(few) == ["verdicts", "cases"]
 
 
+def test_a_case_without_runs_denies_no_interval() -> None:
+    empty = CaseResult("matmul", ("default", "fast"), (), ())
+    report = result_report([make_case_result(), empty], CRITERIA, explained="briefly")
+    assert "[low, high]: 95% interval over 4 seeds" in lines_of(report.sections[2])
+
+
 def test_an_unknown_sort_key_is_refused() -> None:
     with pytest.raises(ColumnError, match="bad sort key 'foo'"):
         result_report([make_case_result()], CRITERIA, Layout(sort="foo"))

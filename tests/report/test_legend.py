@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from pytest_ansorbench.report.columns import COLUMNS, DEFAULT_COLUMNS
-from pytest_ansorbench.report.legend import legend
+from pytest_ansorbench.report.legend import legend, legend_in_brief
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.goal import Goal
 from tests.report.rendered import lines_of, rendered
 
 
-def explained(*columns: str, repeats: int = 5, cases: int = 2) -> str:
+def explained(*columns: str, repeats: Sequence[int] = (5,), cases: int = 2) -> str:
     words = legend(columns, criteria=Criteria(), repeats=repeats, cases=cases)
     return "\n".join(lines_of(words))
 
@@ -42,10 +44,13 @@ def test_what_is_not_shown_is_not_explained() -> None:
     assert "interval" not in explained("time_to_target")
 
 
-def test_one_repeat_has_no_interval() -> None:
-    text = explained("search_ratio", repeats=1)
-    assert "none, because 1 seed can be dealt out to two arms in 2 ways only" in text
-    assert "95% takes 4 seeds" in text
+def test_cases_of_few_seeds_have_no_interval_and_others_do() -> None:
+    for words in (legend, legend_in_brief):
+        more = {"cases": 2} if words is legend else {}
+        text = rendered(words(["search_ratio"], criteria=Criteria(), repeats=[3, 5, 5], **more))
+        assert "[low, high]: 95% interval over 3 to 5 seeds" in text
+        assert "; none for cases of fewer than 4 seeds" in text
+    assert "none" not in explained("search_ratio", repeats=[4, 15])
 
 
 def test_a_single_case_needs_no_words_on_all_cases() -> None:
@@ -66,19 +71,19 @@ def test_few_seeds_are_warned_of() -> None:
 def test_a_single_target_has_its_words() -> None:
     def told(goal: str) -> str:
         criteria = Criteria(goal=Goal.parse(goal))
-        return rendered(legend(["search_ratio"], criteria=criteria, repeats=5, cases=2))
+        return rendered(legend(["search_ratio"], criteria=criteria, repeats=[5], cases=2))
 
     assert "S: how many times longer the challenger takes, to 90% of the reference" in told("90%")
     assert "S: how many times longer the challenger takes, until it has 200 GFLOP/s" in told("200")
 
 
 def _of_paper(repeats: int) -> str:
-    return explained("search_ratio_paper", repeats=repeats)
+    return explained("search_ratio_paper", repeats=[repeats])
 
 
 def test_odd_fractions_are_not_rounded() -> None:
     criteria = Criteria(tolerance=0.0125, confidence=0.999)
-    text = rendered(legend(["running_time_ratio"], criteria=criteria, repeats=2, cases=2))
+    text = rendered(legend(["running_time_ratio"], criteria=criteria, repeats=[2], cases=2))
     assert "less 1.25%" in text
     assert "99.9% interval" in text
 
@@ -96,5 +101,5 @@ def test_lines_are_short_enough_to_read() -> None:
 )
 def test_another_goal_is_told(goal: str, expected: str) -> None:
     criteria = Criteria(goal=Goal.parse(goal))
-    words = legend(["time_to_target"], criteria=criteria, repeats=5, cases=2)
+    words = legend(["time_to_target"], criteria=criteria, repeats=[5], cases=2)
     assert any(line.startswith(expected) for line in lines_of(words))
