@@ -6,6 +6,7 @@ the time that a challenger takes to the target, which shows what stopping early 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 from pytest_ansorbench.records import CaseResult, Comparison
@@ -51,6 +52,8 @@ def _against_itself(comparison: Comparison, confidence: float) -> str:
             f"{round(1.0 / (1.0 - confidence))} sessions: if it is so again, something other than "
             "the search differs between the arms, and no figure can be trusted"
         )
+    if all(one.low == 0.0 and math.isinf(one.high) for one in (search, throughput)):
+        return f"{shown}; without an interval this control tells nothing"
     return f"{shown}; as it should be, so ratios within these intervals are noise on this machine"
 
 

@@ -8,10 +8,11 @@ from tests.report.rendered import lines_of
 from tests.synthetic import CRITERIA, make_case_result, make_run
 
 
-def controlled(again: float, latencies: list[float] | None = None) -> CaseResult:
+def controlled(again: float, latencies: list[float] | None = None, repeats: int = 4) -> CaseResult:
     """A case whose control takes `again` times as long as the reference."""
+    seeds = range(repeats)
     return make_case_result(
-        reference=[make_run(seed=s, final=1.0) for s in range(4)],
+        reference=[make_run(seed=s, final=1.0) for s in seeds],
         challengers={
             "fast": [
                 make_run(
@@ -21,11 +22,11 @@ def controlled(again: float, latencies: list[float] | None = None) -> CaseResult
                     seconds_per_trial=0.5,
                     final=1.0,
                 )
-                for s in range(4)
+                for s in seeds
             ],
             "default-again": [
                 make_run(strategy="default-again", seed=s, seconds_per_trial=again, final=1.0)
-                for s in range(4)
+                for s in seeds
             ],
         },
         control="default-again",
@@ -58,6 +59,17 @@ def test_a_control_that_shows_something_warns() -> None:
     *_, itself = read(controlled(2.0))
     assert "; 1 is outside the interval of S, as by chance in one of 20 sessions: if it is so" in (
         itself
+    )
+
+
+def test_a_control_without_an_interval_tells_nothing() -> None:
+    *_, itself = read(controlled(1.0, repeats=3))
+    assert "S 1.00 [0, inf], throughput ratio 1.00 [0, inf]; without an interval this" in itself
+    nothing = [make_run(seed=s, latencies=[None]) for s in range(4)]
+    again = [make_run(strategy="again", seed=s, latencies=[None]) for s in range(4)]
+    [itself] = read(make_case_result("conv2d", nothing, {"again": again}, control="again"))
+    assert itself.endswith(
+        "S n/a, throughput ratio n/a; without an interval this control tells nothing"
     )
 
 
