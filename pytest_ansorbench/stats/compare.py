@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from pytest_ansorbench.records import ArmSummary, Comparison, Run
 from pytest_ansorbench.stats.estimates import widened
@@ -12,6 +12,7 @@ from pytest_ansorbench.stats.goal import EARLY
 from pytest_ansorbench.stats.ladder import ahead_to
 from pytest_ansorbench.stats.measures import SearchRatio
 from pytest_ansorbench.stats.paired_runs import PairedRuns
+from pytest_ansorbench.stats.recorded import Pace
 from pytest_ansorbench.stats.running_time_ratio import (
     expected_running_time,
     running_time_ratio,
@@ -50,25 +51,25 @@ def compare(paired: PairedRuns, confidence: float) -> Comparison:
 
 
 def summarize_arm(arm: Sequence[Trajectory], target_s: float | None) -> ArmSummary:
-    """Sum up one arm of a case over all its seeds."""
+    """Sum up one arm of a case over all its seeds, in today's seconds."""
     runs = [trajectory.run for trajectory in arm]
-    strategies = sorted({run.strategy for run in runs})
-    if len(strategies) != 1:
-        raise ValueError(f"bad arm of {strategies!r}: expected runs of exactly one strategy")
+    pace = Pace.of(runs)
     hits = [] if target_s is None else [trajectory.hit(target_s) for trajectory in arm]
-    rounds = [r for run in runs for r in run.rounds]
-    checks_s = [run.last_check.check_s for run in runs if run.last_check is not None]
+
+    def mean_s(of: Callable[[Run], float]) -> float:
+        return math.fsum(pace.of_run(run) * of(run) for run in runs) / len(runs)
+
     return ArmSummary(
-        strategy=strategies[0],
+        strategy=runs[0].strategy,
         runs=len(runs),
         reached=sum(hit.reached for hit in hits),
         trials=sum(len(run.trials) for run in runs),
         failed_trials=sum(run.failed_trials for run in runs),
-        search_s=math.fsum([*(r.search_s for r in rounds), *checks_s]) / len(runs),
-        propose_s=math.fsum(r.propose_s for r in rounds) / len(runs),
-        build_s=math.fsum(r.build_s for r in rounds) / len(runs),
-        run_s=math.fsum(r.run_s for r in rounds) / len(runs),
-        learn_s=math.fsum(r.learn_s for r in rounds) / len(runs),
+        search_s=mean_s(lambda run: run.search_s),
+        propose_s=mean_s(lambda run: math.fsum(one.propose_s for one in run.rounds)),
+        build_s=mean_s(lambda run: math.fsum(one.build_s for one in run.rounds)),
+        run_s=mean_s(lambda run: math.fsum(one.run_s for one in run.rounds)),
+        learn_s=mean_s(lambda run: math.fsum(one.learn_s for one in run.rounds)),
         time_to_target_s=expected_running_time(hits, "search_s"),
         trials_to_target=expected_running_time(hits, "trials"),
         throughput_gflops=final_gflops(arm),

@@ -106,9 +106,7 @@ def pair_runs(
     progress = criteria.progress if confirmed else "believed"
     pace = Pace.of(reference)
     references = [
-        Trajectory.of(run, progress).with_less("search_s", 1.0 / pace.ratio)
-        if run.recorded is not None
-        else Trajectory.of(run, progress)
+        Trajectory.of(run, progress).with_less("search_s", 1.0 / pace.of_run(run))
         for run in reference
     ]
     challengers = [Trajectory.of(run, progress) for run in challenger]

@@ -43,6 +43,10 @@ class Pace:
             half = min(most, t_quantile(_CONFIDENCE, len(logs) - 1) * deviation)
         return cls(math.exp(statistics.fmean(logs)), half * len(logs) / len(runs))
 
+    def of_run(self, run: Run) -> float:
+        """Today's seconds over those of a run."""
+        return 1.0 if run.recorded is None else self.ratio
+
 
 def drift(run: Run) -> float:
     """Seconds of a recorded run's first round, now over then."""

@@ -374,9 +374,3 @@ def test_an_arm_without_a_target_has_no_time_to_it() -> None:
 def test_a_run_without_a_measured_winner_counts_as_throughput_0() -> None:
     arm = summarize_arm(arm_of(make_run(final=2.0), make_run(seed=1)), 1.0)
     assert arm.throughput_gflops == 0.0
-
-
-@pytest.mark.parametrize("runs", [[], [make_run(), make_run(strategy="fast")]])
-def test_an_arm_is_one_strategy(runs: list) -> None:  # type: ignore[type-arg]
-    with pytest.raises(ValueError, match="expected runs of exactly one strategy"):
-        summarize_arm(arm_of(*runs), 1.0)

@@ -73,6 +73,16 @@ def test_seconds_are_todays_and_trials_as_they_are():
     assert other.search_ratio.value == pytest.approx(one.search_ratio.value / 1.2)
     assert other.search_ratio_trials == one.search_ratio_trials
     assert other.throughput_ratio == one.throughput_ratio
+    for field in ("search_s", "propose_s", "build_s", "run_s", "learn_s", "time_to_target_s"):
+        told = getattr(one.reference, field)
+        assert getattr(other.reference, field) == pytest.approx(1.2 * told) > 0.0
+    assert other.challenger == one.challenger
+
+
+def test_new_runs_among_recorded_ones_keep_their_seconds():
+    runs = [recorded(1.2), make_run(seed=1, final=1.0), make_run(seed=2, final=1.0)]
+    arm = compare(pair_runs(runs, fast(range(3)), Criteria()), 0.95).reference
+    assert arm.search_s == pytest.approx(runs[0].search_s * (1.2 + 1.0 + 1.0) / 3)
 
 
 def test_intervals_in_seconds_are_wider_and_those_in_trials_are_not():
