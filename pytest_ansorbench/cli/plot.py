@@ -197,7 +197,9 @@ def _of_case(
             if not alone:
                 raise Refusal(f"{case.case} has no sketches to choose from")
             return alone[0]
-    over_trials, over_time = (block for block in curves(case).blocks if isinstance(block, Chart))
+    over_trials, over_time = (
+        block for block in curves(case, criteria).blocks if isinstance(block, Chart)
+    )
     return over_trials if figure == "curve" else over_time
 
 

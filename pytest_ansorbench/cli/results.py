@@ -248,25 +248,21 @@ def _compare(given: argparse.Namespace) -> int:
     check_outputs((one.path for one in outputs), [then, now])
     after = _with_goal(after, given.goal)
     with judging(earlier, later):
+        criteria = Criteria.from_settings(after.settings)
         changes = result_changes(
-            before,
-            after,
-            allowances,
-            criteria=Criteria.from_settings(after.settings),
-            any_machine=given.any_machine,
+            before, after, allowances, criteria=criteria, any_machine=given.any_machine
         )
-    report = changes_report(
-        changes,
-        "--any-machine",
-        cases=after.cases,
-        noise_before=before.noise,
-        noise_after=after.noise,
-    )
+        brief = full = changes_report(
+            changes,
+            "--any-machine",
+            cases=after.cases,
+            noise_before=before.noise,
+            noise_after=after.noise,
+        )
+        if any(output.has_room for output in outputs):
+            full = comparison_report(brief, changes, before.cases, after.cases, criteria)
     for output in outputs:
-        shown = report
-        if output.has_room:
-            shown = comparison_report(report, changes, before.cases, after.cases)
-        put_one(shown, output)
+        put_one(full if output.has_room else brief, output)
     gates = [gate for case in changes for gate in case.gates]
     if allowances and not gates:
         print("nothing could be compared, so --fail is broken", file=sys.stderr)

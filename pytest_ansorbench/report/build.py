@@ -136,7 +136,7 @@ def _of_case(case: CaseResult, criteria: Criteria, scripts: Sequence[Script]) ->
     ways = case_ways(case, criteria)
     yield case_details(case, ways)
     if case.runs:
-        yield curves(case)
+        yield curves(case, criteria)
     yield Section("pictures", pictures(case, ways), subject=case.case)
     yield schedules(case.case, scripts)
 

@@ -21,6 +21,7 @@ from pytest_ansorbench.report.sections import (
     Table,
 )
 from pytest_ansorbench.stats.changes import CaseChanges, Change
+from pytest_ansorbench.stats.criteria import Criteria
 
 _COLUMNS: Final = (
     Column("case", "case", kind="words"),
@@ -83,6 +84,7 @@ def comparison_report(
     changes: Sequence[CaseChanges],
     before: Sequence[CaseResult],
     after: Sequence[CaseResult],
+    criteria: Criteria,
 ) -> Report:
     """Report on two results in full: for files, which are read more than once.
 
@@ -94,7 +96,7 @@ def comparison_report(
         *brief.sections,
         Section("suite", tuple(change_forests(changes))),
         *(
-            curves_then_and_now(then[case.case], case)
+            curves_then_and_now(then[case.case], case, criteria)
             for case in after
             if case.case in then and case.runs and then[case.case].runs
         ),

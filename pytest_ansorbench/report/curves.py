@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 
 from pytest_ansorbench.records import CaseResult
 from pytest_ansorbench.report.sections import Axis, Chart, Level, Section, Series
 from pytest_ansorbench.report.yardsticks import levels
+from pytest_ansorbench.stats.criteria import Criteria
+from pytest_ansorbench.stats.paired_runs import pair_case_runs
 from pytest_ansorbench.stats.trajectory import Floats, Spending, Trajectory
 
 _INSTANTS = 400
@@ -14,36 +18,42 @@ _INSTANTS = 400
 
 _BEST = Axis("best GFLOP/s so far, median of seeds")
 
+_Arms = Mapping[str, Sequence[Trajectory]]
+"""The runs of each strategy."""
 
-def curves(case: CaseResult) -> Section:
+
+def curves(case: CaseResult, criteria: Criteria) -> Section:
     """Draw the searches of a case as curves, over trials and over search time.
 
     A curve for each strategy that has a run: the median over its seeds of the best throughput so
-    far, with its quartiles. A network's throughput is estimated from its tasks' best so far, and 0
-    until each has a valid trial.
+    far as S counts it, with its quartiles. A network's throughput is estimated from its tasks'
+    best so far, and 0 until each has a valid trial.
     """
-    return Section("curves", _charts(_arms(case), levels(case)), subject=case.case)
+    return Section("curves", _charts(_arms(case, criteria), levels(case)), subject=case.case)
 
 
-def curves_then_and_now(before: CaseResult, after: CaseResult) -> Section:
+def curves_then_and_now(before: CaseResult, after: CaseResult, criteria: Criteria) -> Section:
     """Draw the searches of a case in two results over each other."""
     arms = {
         f"{strategy}, {moment}": runs
         for moment, case in (("before", before), ("now", after))
-        for strategy, runs in _arms(case).items()
+        for strategy, runs in _arms(case, criteria).items()
     }
     return Section("curves", _charts(dict(sorted(arms.items())), ()), subject=after.case)
 
 
-def _arms(case: CaseResult) -> dict[str, list[Trajectory]]:
+def _arms(case: CaseResult, criteria: Criteria) -> _Arms:
+    reference = case.strategies[0]
+    pairs = {
+        name: pair_case_runs(case, name, criteria) for name in case.strategies if case.runs_of(name)
+    }
     return {
-        strategy: [Trajectory.of(run) for run in runs]
-        for strategy in case.strategies
-        if (runs := case.runs_of(strategy))
+        name: paired.reference if name == reference else paired.challenger
+        for name, paired in pairs.items()
     }
 
 
-def _charts(arms: dict[str, list[Trajectory]], against: tuple[Level, ...]) -> tuple[Chart, Chart]:
+def _charts(arms: _Arms, against: tuple[Level, ...]) -> tuple[Chart, Chart]:
     over_trials = tuple(
         _median(label, runs, "trials", np.arange(1, _longest(runs, "trials") + 1))
         for label, runs in arms.items()
@@ -58,7 +68,7 @@ def _charts(arms: dict[str, list[Trajectory]], against: tuple[Level, ...]) -> tu
     )
 
 
-def _runs(arms: dict[str, list[Trajectory]], spending: Spending) -> tuple[Series, ...]:
+def _runs(arms: _Arms, spending: Spending) -> tuple[Series, ...]:
     """Each run as a curve of its own, with a point where it improves and one at its end."""
     return tuple(
         Series(
@@ -71,11 +81,11 @@ def _runs(arms: dict[str, list[Trajectory]], spending: Spending) -> tuple[Series
     )
 
 
-def _longest(runs: list[Trajectory], spending: Spending) -> float:
+def _longest(runs: Sequence[Trajectory], spending: Spending) -> float:
     return max(float(run.costs(spending)[-1]) for run in runs)
 
 
-def _median(strategy: str, runs: list[Trajectory], spending: Spending, at: Floats) -> Series:
+def _median(strategy: str, runs: Sequence[Trajectory], spending: Spending, at: Floats) -> Series:
     """The median over some runs, with a point where it or a quartile changes and one at its end."""
     if not at.size:
         return Series(strategy, (), ())

@@ -11,13 +11,15 @@ from pytest_ansorbench.report.provenance import provenance
 from pytest_ansorbench.report.sections import Lines, Report, Section
 from pytest_ansorbench.report.tasks import network_blocks
 from pytest_ansorbench.report.wording import counted, ratio_text
+from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.peers import times_faster
 
 
 def tuning_report(result: Result, command: str, notes: Sequence[str]) -> Report:
     """Report on cases that one strategy has tuned once: outcomes, tasks, curves, circumstances."""
     noted = Section("notes", (Lines(tuple(notes)),))
-    of_cases = (section for case in result.cases for section in _of_case(case))
+    criteria = Criteria.from_settings(result.settings)
+    of_cases = (section for case in result.cases for section in _of_case(case, criteria))
     return Report.of(tuned_lines(result), noted, *of_cases, provenance(result, command))
 
 
@@ -40,9 +42,9 @@ def was_faster(case: CaseResult) -> bool:
     return before_s is not None and after_s is not None and before_s < after_s
 
 
-def _of_case(case: CaseResult) -> Iterator[Section]:
+def _of_case(case: CaseResult, criteria: Criteria) -> Iterator[Section]:
     yield Section("details", network_blocks(case.runs, 0), subject=case.case)
-    yield curves(case)
+    yield curves(case, criteria)
 
 
 def _sentence(case: CaseResult) -> str:

@@ -18,7 +18,7 @@ from pytest_ansorbench.report.changes import change_forests
 from pytest_ansorbench.report.sections import Chart, Lines
 from pytest_ansorbench.stats.changes import CaseChanges, Change
 from tests.report.rendered import lines_of, rendered
-from tests.synthetic import make_case_result
+from tests.synthetic import CRITERIA, make_case_result
 
 WORSE = Estimate(1.5, 1.2, 1.9)
 BROKEN = Gate("search_ratio", 1.05, "broken", "beyond", WORSE, 5, 0.01)
@@ -96,7 +96,7 @@ def test_every_figure_is_a_forest_of_what_could_be_compared() -> None:
 
 def test_curves_of_both_are_shown_for_the_cases_that_both_have() -> None:
     before, after = make_case_result("a"), make_case_result("a")
-    report = comparison_report(BRIEF, [], [before], [after, make_case_result("b")])
+    report = comparison_report(BRIEF, [], [before], [after, make_case_result("b")], CRITERIA)
     assert [section.key for section in report.sections] == ["changes", "curves"]
     curves = report.sections[1]
     assert curves.subject == "a"

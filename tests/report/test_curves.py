@@ -6,10 +6,12 @@ import dataclasses
 
 import pytest
 
-from pytest_ansorbench.records import CaseResult
+from pytest_ansorbench.records import CaseResult, Recording
 from pytest_ansorbench.report import curves
 from pytest_ansorbench.report.sections import Axis, Chart, Series
-from tests.synthetic import make_case_result, make_run, make_yardsticks
+from pytest_ansorbench.stats.criteria import Criteria
+from tests.stats.test_leads import confirmed
+from tests.synthetic import CRITERIA, make_case_result, make_run, make_yardsticks
 
 
 def case(*latencies: list[float | None]) -> CaseResult:
@@ -18,8 +20,8 @@ def case(*latencies: list[float | None]) -> CaseResult:
     return CaseResult("conv2d", ("default", "fast"), runs, ())
 
 
-def charts(result: CaseResult) -> tuple[Chart, Chart]:
-    over_trials, over_time = curves(result).blocks
+def charts(result: CaseResult, criteria: Criteria = CRITERIA) -> tuple[Chart, Chart]:
+    over_trials, over_time = curves(result, criteria).blocks
     assert isinstance(over_trials, Chart) and isinstance(over_time, Chart)
     return over_trials, over_time
 
@@ -64,6 +66,27 @@ def test_each_run_is_a_curve_of_its_own_beside_the_median() -> None:
     assert [run.x[-1] for run in over_time.runs] == [3.0, 2.0]
 
 
+def test_progress_is_that_which_counts() -> None:
+    runs = [
+        confirmed(make_run(strategy=name, latencies=[4.0, 2.0]), {0: 4.0, 1: 4.0 / factor}, final)
+        for name, factor, final in (("default", 1.0, 4.0), ("fast", 2.0, 1.0))
+    ]
+    result = CaseResult("conv2d", ("default", "fast"), tuple(runs), ())
+
+    def ends(criteria: Criteria) -> list[float]:
+        return [series.y[-1] for series in charts(result, criteria)[0].series]
+
+    assert ends(CRITERIA) == pytest.approx([0.25, 1.0])
+    assert ends(Criteria(progress="believed")) == [0.5, 0.5]
+
+
+def test_runs_of_another_day_are_drawn_in_todays_seconds() -> None:
+    run = make_run(latencies=[2.0, 1.0])
+    run = dataclasses.replace(run, recorded=Recording("2026-01-02", 1.2 * run.search_s, None))
+    _, over_time = charts(CaseResult("conv2d", ("default",), (run,), ()))
+    assert over_time.series[0].x[-1] == pytest.approx(1.2 * run.search_s)
+
+
 def test_runs_without_a_trial_have_no_curve_over_trials() -> None:
     over_trials, over_time = charts(case([], []))
     assert over_trials.series == (Series("default", (), ()),)
@@ -71,7 +94,7 @@ def test_runs_without_a_trial_have_no_curve_over_trials() -> None:
 
 
 def test_curves_are_of_a_case() -> None:
-    section = curves(case([1.0]))
+    section = curves(case([1.0]), CRITERIA)
     assert (section.key, section.subject) == ("curves", "conv2d")
 
 
