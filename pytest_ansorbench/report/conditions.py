@@ -25,7 +25,7 @@ _CACHES: Final = {
     ),
 }
 _USUAL_INPUTS: Final = "[-1, 1)"
-_PROGRESS: Final = {
+PROGRESS: Final = {
     "confirmed": "each program that led a search was measured again, and counts as fast as then",
     "believed": "each program that led a search counts as fast as the search saw it",
 }
@@ -119,7 +119,7 @@ def progress_lines(results: Sequence[CaseResult], criteria: Criteria) -> Lines:
     """Which progress of the searches counts, if some of it was measured again."""
     if not any(run.leads is not None for result in results for run in result.runs):
         return Lines(())
-    return Lines((f"progress: {_PROGRESS[criteria.progress]}",))
+    return Lines((f"progress: {PROGRESS[criteria.progress]}",))
 
 
 def machine_warnings(

@@ -23,6 +23,7 @@ from pytest_ansorbench.report.cells import (
     percentage,
     throughput,
 )
+from pytest_ansorbench.report.conditions import PROGRESS
 from pytest_ansorbench.report.sections import (
     Axis,
     Chart,
@@ -315,6 +316,8 @@ def _notes(
         "targets reached: of fifty, up to all of the gain; of the fastest: final throughput over "
         "that of the fastest, geometric mean"
     )
+    if criteria.progress == "believed":
+        yield f"progress: {PROGRESS['believed']}"
     if len(complete) < len(contests):
         yield (
             f"ranks, targets reached and throughput: of the {len(complete)} of "

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pytest_ansorbench.records import CaseResult, Result, Run
 from pytest_ansorbench.stats.changes import SAME
 from pytest_ansorbench.stats.criteria import Criteria, Progress
-from pytest_ansorbench.stats.paired_runs import PairedRuns, gain_of, pair_runs
+from pytest_ansorbench.stats.paired_runs import PairedRuns, gain_of, pair_runs, progress_of
 from pytest_ansorbench.stats.trajectory import Trajectory, first_and_best
 
 
@@ -131,7 +131,8 @@ def contests_of(results: Sequence[Result], criteria: Criteria) -> tuple[Contest,
     sessions = (case for result in in_order for case in result.cases)
     for session, case in enumerate(sessions):
         for conditions, runs in _by_conditions(case, criteria).items():
-            for entry in _entries(session, case, runs, criteria):
+            counted = replace(criteria, progress=conditions.progress)
+            for entry in _entries(session, case, runs, counted):
                 known = arms[conditions][entry.run.run.strategy]
                 _check_new(entry, known)
                 known.append(entry)
@@ -148,6 +149,7 @@ def contests_of(results: Sequence[Result], criteria: Criteria) -> tuple[Contest,
 
 def _by_conditions(case: CaseResult, criteria: Criteria) -> Mapping[Conditions, Sequence[Run]]:
     found: dict[Conditions, list[Run]] = defaultdict(list)
+    progress = progress_of(case.runs, criteria)
     for run in case.runs:
         conditions = Conditions(
             case=case.case,
@@ -155,7 +157,7 @@ def _by_conditions(case: CaseResult, criteria: Criteria) -> Mapping[Conditions, 
             machine=run.machine,
             same=tuple(getattr(run, name) or 0 for name, _ in SAME),
             caches=run.caches,
-            progress="believed" if run.leads is None else criteria.progress,
+            progress=progress,
             landscape=run.landscape,
         )
         found[conditions].append(run)

@@ -11,7 +11,7 @@ import numpy as np
 
 from pytest_ansorbench.records import CaseResult, Run
 from pytest_ansorbench.stats.bootstrap import Draws
-from pytest_ansorbench.stats.criteria import Criteria, check_tolerance
+from pytest_ansorbench.stats.criteria import Criteria, Progress, check_tolerance
 from pytest_ansorbench.stats.goal import Goal
 from pytest_ansorbench.stats.paired_ratio import NeighbourRatios
 from pytest_ansorbench.stats.peers import peer_of, times_faster
@@ -101,9 +101,7 @@ def pair_runs(
     """Pair the runs of two arms by seed; their order does not matter."""
     reference, challenger = _by_seed(reference), _by_seed(challenger)
     _check_pairs(reference, challenger)
-    # Confirmed progress of one arm must not meet believed progress of the other.
-    confirmed = all(run.leads is not None for run in (*reference, *challenger))
-    progress = criteria.progress if confirmed else "believed"
+    progress = progress_of((*reference, *challenger), criteria)
     pace = Pace.of(reference)
     references = [
         Trajectory.of(run, progress).with_less("search_s", 1.0 / pace.of_run(run))
@@ -117,6 +115,11 @@ def pair_runs(
         criteria.tolerance,
         pace.error,
     )
+
+
+def progress_of(runs: Sequence[Run], criteria: Criteria) -> Progress:
+    """Which progress of some runs counts: confirmed must not meet believed."""
+    return criteria.progress if all(run.leads is not None for run in runs) else "believed"
 
 
 def check_case_pairs(case: CaseResult) -> None:

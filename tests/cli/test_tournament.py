@@ -14,6 +14,7 @@ from pytest_ansorbench.stats.contests import contests_of
 from pytest_ansorbench.storage import write_result
 from tests.report.rendered import column, simple_cells
 from tests.stats.contests import case_of, runs_of, session, tournament
+from tests.stats.test_leads import confirmed
 from tests.synthetic import CRITERIA
 
 
@@ -102,6 +103,17 @@ def test_results_that_do_not_go_together_are_refused(told):
     other = replace(one, settings={**one.settings, "goal": "90%"}, created="2025")
     assert "setting goal is way:60% in one and 90% in the other" in told(one, other, code=2)
     assert "the same run of a on x with seed 0" in told(one, other, words=["--goal", "90%"], code=2)
+
+
+def test_progress_is_believed_if_it_is_so_in_any_result(told):
+    arms = [[confirmed(run, {3: 2.0}) for run in runs_of("x", name)] for name in "ab"]
+    one, other = session(case_of(arms[0])), session(case_of(arms[1]), created="2025")
+    believed = replace(other, settings={**other.settings, "progress": "believed"})
+    for pair in ((one, believed), (believed, one)):
+        assert "progress: each program that led a search counts as fast as the search" in told(
+            *pair
+        )
+    assert "progress: " not in told(one, other)
 
 
 def test_a_terminal_of_a_hundred_columns_has_room_for_every_table():

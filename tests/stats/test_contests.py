@@ -8,6 +8,7 @@ import pytest
 
 from pytest_ansorbench.records import CaseResult, Result
 from tests.stats.contests import STEPS, case_of, contests, runs_of, session
+from tests.stats.test_leads import confirmed
 from tests.synthetic import CRITERIA, MACHINE
 
 
@@ -46,6 +47,20 @@ def test_other_conditions_are_another_contest(fields: dict[str, object], told: s
     conditions = [contest.conditions for contest in found]
     words = [told for one in conditions for told in one.differences(conditions)]
     assert told in words and len(words) == 2
+
+
+def test_of_a_case_without_leads_in_some_runs_all_progress_is_as_believed() -> None:
+    """As of a reference recorded without them, whose challengers have them."""
+    arms = [
+        [confirmed(run, {3: 2.0}) for run in runs_of("conv", name)]
+        if name != "a"
+        else runs_of("conv", name)
+        for name in "abc"
+    ]
+    for order in (arms, arms[::-1]):
+        [contest] = contests(session(case_of(*order)))
+        assert contest.conditions.progress == "believed" and {*contest.arms} == {*"abc"}
+        assert {run.best_s for arm in contest.arms for run in contest.runs_of(arm)} == {1.0}
 
 
 def test_other_programs_and_landscapes_are_kept_apart() -> None:
