@@ -10,7 +10,6 @@ from pytest_ansorbench.report.render.charts import chart_blocks
 from pytest_ansorbench.report.render.text import (
     code_lines,
     indented,
-    markdown_cell,
     markdown_words,
     table_text,
     written,
@@ -45,7 +44,7 @@ class Markdown:
             case Lines(sentences, depth):
                 return "\n".join(indented(markdown_words(str(one)), depth) for one in sentences)
             case Table(depth=0):
-                return table_text(block, "pipe", written(markdown_cell))
+                return table_text(block, "pipe", written(markdown_words))
             case Table():
                 return table_text(block, "simple", written(markdown_words))
             case Code(title, text, language):

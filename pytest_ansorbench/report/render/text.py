@@ -12,8 +12,10 @@ from pytest_ansorbench.report.cells import Cell, Text
 from pytest_ansorbench.report.sections import Column, Table
 
 INDENT: Final = "  "
-_MARKS: Final = re.compile(r"[\\`*$~|]|\](?=\()|(?<![^\W_])_|_(?![^\W_])")
-"""What a Markdown cell would take for a mark: of code, emphasis, formulas, columns, links."""
+_MARKS: Final = re.compile(r"[\\`*$~|]|\](?=\()|\[(?=\^)|(?<![^\W_])_|_(?![^\W_])")
+"""Marks of Markdown: of code, emphasis, formulas, columns, links, footnotes."""
+_HTML: Final = ((r"&(?=#?\w+;)", "&amp;"), (r"<(?=[A-Za-z/!?])", "&lt;"), (r"@(?=\w)", "@&#8203;"))
+"""What begins an entity, a tag and, for GitHub, the name of somebody to be told."""
 
 
 def printable(text: str) -> str:
@@ -21,15 +23,12 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else " " if c.isspace() else "?" for c in text)
 
 
-def markdown_cell(text: str) -> str:
-    """A cell of a Markdown table in which nothing is a mark or a tag."""
-    text = _MARKS.sub(r"\\\g<0>", printable(text))
-    return text.replace("&", "&amp;").replace("<", "&lt;")
-
-
 def markdown_words(text: str) -> str:
-    """Words of a Markdown paragraph, in which a tag would be taken for HTML, or a link for one."""
-    return re.sub(r"<(?=[A-Za-z/!?])", "&lt;", printable(text)).replace("](", "]\\(")
+    """Words in Markdown, in which nothing is a mark, a tag or a mention."""
+    text = _MARKS.sub(r"\\\g<0>", printable(text))
+    for begins, instead in _HTML:
+        text = re.sub(begins, instead, text)
+    return text
 
 
 def written(escape: Callable[[str], str]) -> Callable[[Cell], str]:

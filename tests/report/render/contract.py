@@ -87,7 +87,22 @@ COLUMNS = (
     Column("last", "last", kind="words"),
 )
 #: Control characters, line ends of every kind, markup, and tabulate's own mark for a line.
-HOSTILE = ("\x1b[31m", "a\nb", "\r\n", "\x85\u2028\u2029", "\x00", "\x01", "\u202e", "a|b", "\\|")
+HOSTILE = (
+    *("\x1b[31m", "a\nb", "\r\n", "\x85\u2028\u2029", "\x00", "\x01", "\u202e", "a|b", "\\|"),
+    *(
+        "~~~x",
+        "```",
+        "a*b c*d",
+        "_a_",
+        "$a$",
+        "[a](b)",
+        "[^a]: b",
+        "<b>",
+        "&lt;",
+        "@you",
+        "&#64;you",
+    ),
+)
 
 
 def hostile(test: Any) -> Any:

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import re
 
-from pytest_ansorbench.report.sections import Axis, Chart, Lines, Section, Series, Table
+from markdown_it import MarkdownIt
+
+from pytest_ansorbench.report.cells import Text
+from pytest_ansorbench.report.render.text import printable
+from pytest_ansorbench.report.sections import Axis, Chart, Column, Lines, Section, Series, Table
+from tests.report.render.contract import hostile
 from tests.report.render.test_terminal import TABLE
 from tests.report.rendered import rendered
 
@@ -28,6 +34,25 @@ def test_a_table_among_indented_lines_is_plain_text() -> None:
 def test_sentences_hold_no_tag() -> None:
     sentence = "S <= 0.3 of <b>S</b> <= 0.3"
     assert rendered(Lines((sentence,)), "markdown") == "S <= 0.3 of &lt;b>S&lt;/b> <= 0.3"
+
+
+@hostile
+def test_no_text_is_a_mark(text: str) -> None:
+    sentence = f"after {text} before"
+    table = Table.of((Column("case", sentence),), [(Text(sentence),)])
+    for block in (Lines((sentence,)), table):
+        tokens = (
+            MarkdownIt("commonmark")
+            .enable(["table", "strikethrough"])
+            .parse(rendered(block, "markdown"))
+        )
+        told = [token.children for token in tokens if token.children]
+        assert {part.type for parts in told for part in parts} == {"text"}
+        words = {"".join(part.content for part in parts) for parts in told}
+        assert not any(re.search(r"@\w", one) for one in words)
+        # A table's cells are padded, and runs of spaces are one.
+        shown = {" ".join(one.replace("\u200b", "").split()) for one in words}
+        assert shown == {" ".join(printable(sentence).split())}
 
 
 def test_the_table_of_a_chart_is_set_off_by_a_blank_line() -> None:
