@@ -110,7 +110,8 @@ class Claim:
         """Ahead up to somewhere, and where it ends."""
         parts = []
         if self.ahead_to is not None:
-            ahead = f"is ahead up to {percent_text(self.ahead_to, 2)} of {self.reference}'s gain"
+            percent = math.floor(100.0 * self.ahead_to + 1e-9)  # no more than is so
+            ahead = f"is ahead up to {percent}% of {self.reference}'s gain"
             early = self.early
             if self.ahead_to >= EARLY.high and early.bound == "value" and 0.0 < early.value < 1.0:
                 upto = percent_text(EARLY.high)

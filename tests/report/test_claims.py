@@ -135,6 +135,7 @@ def test_a_single_target_is_named(goal: Goal, words: str) -> None:
     ("ahead_to", "words"),
     [
         (0.62, "is ahead up to 62% of slow's gain, 6.67 times sooner to 60%, and ends at 0.54 "),
+        (0.996, "is ahead up to 99% of slow's gain, 6.67 times sooner to 60%, and ends at 0.54 "),
         (0.4, "is ahead up to 40% of slow's gain, and ends at 0.54 "),
         (None, "ends at 0.54 "),
     ],
