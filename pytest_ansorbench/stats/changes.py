@@ -84,7 +84,7 @@ def case_changes(
         for strategy, then, now in arms_in_both(before, after, figure, criteria):
             if allowance is not None and elsewhere:
                 repeats = min(len(then.reference), len(now.reference))
-                gate = judge.other_machine(figure, allowance.limit, repeats)
+                gate = judge.uncompared(figure, allowance.limit, repeats, "other-machine")
                 change = Change(
                     after.case, strategy, figure.key, None, None, UNDEFINED, gate, elsewhere
                 )

@@ -113,13 +113,13 @@ class Judge:
         reason: Reason = "within-noise" if _is_bad(figure, estimate, limit) else "straddles"
         return "undecided", reason, None
 
-    def other_machine(self, figure: Figure, limit: float, repeats: int) -> Gate:
-        """The gate on a figure that was not compared, since the machines differ: broken."""
+    def uncompared(self, figure: Figure, limit: float, repeats: int, reason: Reason) -> Gate:
+        """The gate on a figure that was not compared: broken."""
         return Gate(
             metric=figure.key,
             limit=limit,
             outcome="broken",
-            reason="other-machine",
+            reason=reason,
             estimate=UNDEFINED,
             repeats=repeats,
             noise=self.criteria.noise,

@@ -142,7 +142,8 @@ def test_a_figure_on_its_limit_is_not_worth_more_repeats() -> None:
 
 
 def test_a_figure_of_another_machine_is_not_compared() -> None:
-    judged = Judge(Criteria(noise=0.02), 3).other_machine(FIGURES["search_time"], 1.1, 4)
+    judge, figure = Judge(Criteria(noise=0.02), 3), FIGURES["search_time"]
+    judged = judge.uncompared(figure, 1.1, 4, "other-machine")
     assert (judged.metric, judged.limit, judged.outcome) == ("search_time", 1.1, "broken")
     assert (judged.reason, judged.repeats, judged.family) == ("other-machine", 4, 3)
     assert (judged.estimate.bound, judged.noise) == ("undefined", 0.02)

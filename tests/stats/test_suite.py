@@ -120,6 +120,14 @@ def test_a_case_without_runs_or_kernels_is_lost_for_what_it_lacks() -> None:
     assert found.outcome == "undecided"
 
 
+def test_a_suite_without_any_run_is_broken() -> None:
+    found = judged([replace(case(name), runs=(), verdicts=()) for name in NAMES])
+    assert [(gate.outcome, gate.reason) for gate in found.gates] == [
+        ("broken", "nothing-to-compare")
+    ] * 2
+    assert found.gates[0].lost == NAMES
+
+
 def test_a_broken_suite_stays_broken_whatever_it_lost() -> None:
     found = judged([case(name, seconds=2.0, final=1.5) for name in NAMES], lost=["gone"])
     assert [gate.outcome for gate in found.gates] == ["broken", "broken"]
