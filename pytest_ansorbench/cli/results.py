@@ -220,18 +220,21 @@ def _report(given: argparse.Namespace) -> int:
     check_outputs((one.path for one in outputs), (path for path, _ in read))
     result = _merged(read)
     judged = _judged(result, given, read)
-    for output in outputs:
-        report = full_report(
+    reports = {
+        has_room: full_report(
             judged.cases,
             judged.criteria,
             layout,
             suites=judged.suites,
             noise=result.noise,
             machines=result.machines,
-            scripts=scripts_of(result) if output.has_room else (),
+            scripts=scripts_of(result) if has_room else (),
             rests_on=provenance(result, command_line(result.settings)),
         )
-        put_one(report, output)
+        for has_room in {output.has_room for output in outputs}
+    }
+    for output in outputs:
+        put_one(reports[output.has_room], output)
     return _exit_code(judged)
 
 

@@ -71,9 +71,13 @@ def _tournament(given: argparse.Namespace) -> int:
             narrowed(choice, name, wanted, str)
         if not contests:
             raise Refusal(f"bad results {', '.join(results)}: expected some with runs")
-        for output in outputs:
-            most = _MOST_PAIRS if output.format == "terminal" else None
-            put_one(tournament_report(contests, criteria, given.reference, most_pairs=most), output)
+        mosts = [_MOST_PAIRS if output.format == "terminal" else None for output in outputs]
+        reports = {
+            most: tournament_report(contests, criteria, given.reference, most_pairs=most)
+            for most in {*mosts}
+        }
+    for output, most in zip(outputs, mosts, strict=True):
+        put_one(reports[most], output)
     return HOLDS
 
 

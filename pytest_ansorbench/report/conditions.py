@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from types import MappingProxyType
 from typing import Any, Final
 
 from pytest_ansorbench.records import CaseResult, MachineState, Run
@@ -123,8 +122,7 @@ def progress_lines(results: Sequence[CaseResult], criteria: Criteria) -> Lines:
 
 
 def machine_warnings(
-    results: Sequence[CaseResult],
-    machines: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
+    results: Sequence[CaseResult], machines: Mapping[str, Mapping[str, Any]]
 ) -> Lines:
     """Each case that was disturbed, measured in an emulator or on several machines.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterator, Sequence
-from typing import Final
 
 from pytest_ansorbench.records import (
     IMPLEMENTATIONS,
@@ -14,12 +13,10 @@ from pytest_ansorbench.records import (
     ReferenceKernel,
 )
 from pytest_ansorbench.report.sections import Lines
+from pytest_ansorbench.report.verdicts import SPELT_OUT
 from pytest_ansorbench.report.wording import counted, ratio_text
 from pytest_ansorbench.stats.peers import peer_of
 from pytest_ansorbench.stats.roofline import over_implementation
-
-_SPELT_OUT: Final = 6
-"""Cases that are told one by one up to this number, else in one sentence."""
 
 
 def peer_lines(cases: Sequence[CaseResult]) -> Lines:
@@ -28,7 +25,7 @@ def peer_lines(cases: Sequence[CaseResult]) -> Lines:
     for library in IMPLEMENTATIONS:
         asked = {case.case: peers for case in cases if (peers := peers_of(case, library))}
         compared = [case for case in cases if case.case in asked and _arms(case, library)]
-        if len(compared) <= _SPELT_OUT:
+        if len(compared) <= SPELT_OUT:
             sentences += [f"{case.case}: {beside(case, library)}" for case in compared]
         else:
             sentences.append(_all_together(compared, library))

@@ -15,7 +15,7 @@ from pytest_ansorbench.stats.estimates import is_plain
 from pytest_ansorbench.stats.figures import FIGURES
 from pytest_ansorbench.stats.goal import Goal
 
-_SPELT_OUT: Final = 6
+SPELT_OUT: Final = 6
 """Cases in one state are told one by one up to this number, else in one sentence."""
 
 
@@ -35,7 +35,7 @@ def verdict_lines(cases: Sequence[CaseResult], suites: Sequence[SuiteVerdict], g
     sentences += [_case(verdict, goal) for verdict in verdicts if verdict.outcome == "broken"]
     for outcome in ("undecided", None, "holds"):
         alike = [verdict for verdict in verdicts if verdict.outcome == outcome]
-        if outcome is None or len(alike) <= _SPELT_OUT:
+        if outcome is None or len(alike) <= SPELT_OUT:
             sentences += [_case(verdict, goal) for verdict in alike]
         else:
             sentences += _alike(alike, "hold" if outcome == "holds" else "are undecided")

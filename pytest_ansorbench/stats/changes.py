@@ -150,7 +150,11 @@ def _change(
             figure,
             allowance.limit,
             judge,
-            lambda look, confidence: change_evidence(figure, then, now.first(look), confidence),
+            lambda look, confidence: (
+                evidence
+                if look == repeats
+                else change_evidence(figure, then, now.first(look), confidence)
+            ),
             repeats=repeats,
         )
     before, after = (

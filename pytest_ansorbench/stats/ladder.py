@@ -50,15 +50,6 @@ def ladder_ratio(climb: Climb, confidence: float) -> Estimate:
     return around(math.exp(log_ratio), *_interval(climb, log_ratio, confidence), bound)
 
 
-def ladder_ratios(climb: Climb, drawn: Draws) -> Floats:
-    """The factor at which votes balance in each draw of the seeds, shape (draws,).
-
-    Infinity and 0 where no factor balances them, NaN where no run reached any rung.
-    """
-    ratios: Floats = np.exp(climb.log_ratios(drawn))
-    return ratios
-
-
 def ladder_lateness(climb: Climb, drawn: Draws) -> Floats:
     """How late the challenger is in each draw of the seeds, at the ratio of all seeds.
 

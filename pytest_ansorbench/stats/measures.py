@@ -18,7 +18,6 @@ from pytest_ansorbench.stats.ladder import (
     ladder_chance,
     ladder_lateness,
     ladder_ratio,
-    ladder_ratios,
     ladder_spread,
 )
 from pytest_ansorbench.stats.paired_runs import PairedRuns
@@ -94,7 +93,8 @@ class SearchRatio(LimitedMeasure):
     goal: Goal | None = None  # that of the comparison if None
 
     def values(self, paired: PairedRuns, drawn: Draws) -> Floats:
-        return ladder_ratios(self._climb(paired), drawn)
+        ratios: Floats = np.exp(self._climb(paired).log_ratios(drawn))
+        return ratios
 
     def improved(self, run: Trajectory, factor: float) -> Trajectory:
         return run.with_less(self.spending, factor)

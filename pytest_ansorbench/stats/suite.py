@@ -163,7 +163,7 @@ def _gate(
     """The gate at the first look that settles it: at every case's first repeats."""
 
     def evidence_at(look: int, confidence: float) -> Evidence:
-        if judge.criteria.looks is None:
+        if judge.criteria.looks is None or all(len(one.reference) <= look for one in pairings):
             return suite_evidence(test, estimate, confidence)
         seen = [paired.first(look) for paired in pairings]
         early = SuiteTest.of(figure, seen)

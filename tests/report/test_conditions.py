@@ -33,11 +33,11 @@ def case(*states):
 
 @pytest.mark.parametrize("states", [[(QUIET, QUIET)], [(None, None)], []])
 def test_nothing_is_said_of_a_quiet_machine_or_an_unknown_one(states):
-    assert lines_of(machine_warnings([case(*states)])) == []
+    assert lines_of(machine_warnings([case(*states)], {})) == []
 
 
 def test_a_busy_machine_is_told_with_names_and_counted_once_per_look():
-    [warning] = lines_of(machine_warnings([case((QUIET, BUSY)), case((QUIET, QUIET))]))
+    [warning] = lines_of(machine_warnings([case((QUIET, BUSY)), case((QUIET, QUIET))], {}))
     assert warning == (
         "warning: conv2d: the machine was busy at 1 of 2 looks, with up to 0.9 cores of other "
         "work (browser 80%, updater 10%); its times may be off"
@@ -45,14 +45,14 @@ def test_a_busy_machine_is_told_with_names_and_counted_once_per_look():
 
 
 def test_time_taken_by_the_host_counts():
-    [warning] = lines_of(machine_warnings([case((STOLEN, QUIET))]))
+    [warning] = lines_of(machine_warnings([case((STOLEN, QUIET))], {}))
     assert "0.1 cores of other work and 0.3 cores taken by the host" in warning
 
 
 def test_repeats_from_several_machines_are_told():
     spread = case((QUIET, QUIET), (QUIET, BUSY))
     runs = tuple(dataclasses.replace(run, machine=f"machine-{run.seed}") for run in spread.runs)
-    busy, mixed = lines_of(machine_warnings([dataclasses.replace(spread, runs=runs)]))
+    busy, mixed = lines_of(machine_warnings([dataclasses.replace(spread, runs=runs)], {}))
     assert "busy at 1 of 4 looks" in busy
     assert mixed == (
         "warning: conv2d: its repeats come from 2 machines, so its seconds and GFLOP/s mix "
@@ -70,7 +70,7 @@ def test_an_emulator_is_told():
 
 
 def test_warnings_have_the_tone_of_one():
-    assert machine_warnings([case((QUIET, BUSY))]).tone == "warning"
+    assert machine_warnings([case((QUIET, BUSY))], {}).tone == "warning"
 
 
 @pytest.mark.parametrize(

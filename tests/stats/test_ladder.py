@@ -15,8 +15,8 @@ from pytest_ansorbench.stats.goal import Goal
 from pytest_ansorbench.stats.ladder import (
     ladder_chance,
     ladder_ratio,
-    ladder_ratios,
 )
+from pytest_ansorbench.stats.measures import SearchRatio
 from pytest_ansorbench.stats.paired_runs import PairedRuns
 from pytest_ansorbench.stats.relabellings import smallest_chance
 from pytest_ansorbench.stats.trajectory import Spending, Trajectory
@@ -119,7 +119,7 @@ def test_a_ratio_of_trials_does_not_see_the_clock() -> None:
 def test_the_ratio_of_all_seeds_once_is_the_estimate() -> None:
     [paired] = pairings(6, 2.0)
     drawn = np.arange(6)[np.newaxis]
-    [ratio] = ladder_ratios(over(paired), drawn)
+    [ratio] = SearchRatio("search_s").values(paired, drawn)
     assert ratio == pytest.approx(ladder_ratio(over(paired), 0.95).value)
 
 
