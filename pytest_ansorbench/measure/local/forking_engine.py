@@ -97,8 +97,7 @@ class ForkingEngine(ABC):
             self.runner,
             self._set_of(programs, check),
             [self.supervisor],
-            cold=self._settings.flush_mb > 0,
-            before=before,
+            before,
         ).measure()
 
     def outputs(self, program: Program, check: Check) -> Computed:

@@ -46,6 +46,11 @@ class Runner:
         self._restored = restored
         self._settings = settings
 
+    @property
+    def is_cold(self) -> bool:
+        """Whether caches are emptied before what is timed."""
+        return self._settings.flush_mb > 0
+
     def run(
         self,
         built: Built,
@@ -162,7 +167,7 @@ class Runner:
         """A policy for calls that something precedes, in place of a strategy's."""
         if program.surroundings is not None:
             return NetworkMeasurement()
-        return ColdMeasurement() if self._settings.flush_mb else measurement
+        return ColdMeasurement() if self.is_cold else measurement
 
 
 class _LeaderLost(Exception):

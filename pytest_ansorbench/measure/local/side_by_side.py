@@ -62,8 +62,6 @@ class TurnTaking:
         runner: Runner,
         build_set: BuildSet,
         supervisors: Sequence[Supervisor],
-        *,
-        cold: bool,
         before: AfterSet | None = None,
     ) -> None:
         """`build_set` uses the servers of all `supervisors`; if one dies, all are replaced.
@@ -77,7 +75,6 @@ class TurnTaking:
         self._runner = runner
         self._build_set = build_set
         self._supervisors = supervisors
-        self._cold = cold
         measured = [one for one in before.outcomes if one.latencies_s]
         self.sets = 1 + max((one.sets[-1] for one in measured), default=-1)
         self._turns = max((len(one.latencies_s) for one in measured), default=0)
@@ -212,7 +209,7 @@ class TurnTaking:
         program.make_arguments()
         latency_s = program.first_call()
         # What precedes a call may take a hundred times as long as the call.
-        if self._cold or program.surroundings is not None or latency_s >= _LONG_S:
+        if self._runner.is_cold or program.surroundings is not None or latency_s >= _LONG_S:
             return
         slice_s = self._effort.slice_ms / 1e3
         # The first call is cold; a tenth of a slice tells better how many calls fill a whole one.

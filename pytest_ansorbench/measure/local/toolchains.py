@@ -104,7 +104,6 @@ class LocalToolchains:
             self.own.runner,
             rebuilding.build_set,
             self._supervisors,
-            cold=False,
         )
         return rebuilding
 
@@ -195,8 +194,7 @@ class JointEngine(LocalEngine):
             self.runner,
             build_set,
             supervisors,
-            cold=False,
-            before=before,
+            before,
         ).measure()
 
 

@@ -258,6 +258,8 @@ class Timed:
 class Attempting:
     """A runner whose attempts succeed."""
 
+    is_cold = False
+
     def attempt(self, program, work):
         work(program)
         return Measured("ok")
@@ -272,7 +274,7 @@ def test_a_fifth_of_a_slices_calls_runs_before_it_uncounted(call_s, asked):
     program = Timed(call_s)
     effort = replace(ONE_SET, slice_ms=5.0)
     built = [Built("ok", 0.0, handle=program)]
-    turns = TurnTaking(1, effort, Attempting(), lambda lineup: built, [], cold=False)
+    turns = TurnTaking(1, effort, Attempting(), lambda lineup: built, [])
     [after] = turns.measure()
     [outcome] = after.outcomes
     assert outcome.latencies_s == (call_s,) * TURNS

@@ -21,7 +21,7 @@ from pytest_ansorbench.workloads import BatchMatmul
 from pytest_ansorbench.workloads.definition import definition_of
 from tests import interpreters
 from tests.fast_engine import FastEngine
-from tests.faults import Doubling, module
+from tests.faults import Doubling, counting, module
 from tests.lasting_servers import lasting_servers
 from tests.measure.local.processes import gone, server, workers
 
@@ -33,9 +33,13 @@ PRODUCT = BatchMatmul(batch=1, m=48, n=16, k=24)  # of a shape that is not liste
 
 def saved(kind):
     """A kernel of `tests.faults` as a schedule of `Doubling`."""
+    return saved_module(module(kind))
+
+
+def saved_module(mod):
     from tvm.s_tir import Schedule
 
-    return SavedKernel(pack_program(TASK.mod), pack_schedule(Schedule(module(kind))))
+    return SavedKernel(pack_program(TASK.mod), pack_schedule(Schedule(mod)))
 
 
 @pytest.fixture(scope="module")
@@ -194,6 +198,19 @@ def test_variants_are_compiled_with_their_own_options(engine, warm):
     # TVM knows no such option.
     assert odd.measured.status == "build-error"
     assert "tirx.nothing" in odd.measured.error
+
+
+def test_with_cold_caches_a_slice_is_one_call(warm, tmp_path):
+    calls = tmp_path / "calls"
+    calls.touch()
+    job = KernelJob((saved_module(counting(calls).mod),) * 2, None)
+    effort = dataclasses.replace(ONE_SET, slice_ms=5.0)
+    both = [Toolchain(), Toolchain("plain", target={"opt-level": 0})]
+    with closing(local_toolchains(None, EngineSettings(flush_cache_mb=8), both)) as toolchains:
+        [(_, made)] = toolchains.rebuild([job], effort)
+    assert [one.measured.status for one in made] == ["ok", "ok"]
+    # TVM calls a kernel once before it times a call.
+    assert calls.stat().st_size == 2 * (1 + 2 * effort.turns.least)
 
 
 def test_an_attribute_that_llvm_does_not_know_is_refused():
