@@ -26,6 +26,7 @@ SAME: Final = (
     ("run_time_s", "seconds of run time"),
     ("budget_trials", "trials a run"),
     ("round_trials", "trials a round"),
+    ("caches", "caches"),
 )
 
 

@@ -1,8 +1,7 @@
 """Recorded runs of any number of sessions, sorted into contests: who met whom, and where.
 
 Runs meet under the same conditions only: those by which two results are comparable (see `changes`),
-the same machine, caches and kind of progress. The same case under other conditions is another
-contest.
+the same machine and kind of progress. The same case under other conditions is another contest.
 """
 
 from __future__ import annotations
@@ -25,19 +24,18 @@ class Conditions:
     case: str
     version: str  # of the case's programs
     machine: str
-    same: tuple[float, ...]  # the fields of `SAME`, 0 where there is none
-    caches: str
+    same: tuple[float | str, ...]  # the fields of `SAME`, 0 where there is none
     progress: Progress  # by which latencies a run's progress is told
     landscape: str  # that was searched instead of a machine; empty without one
 
     def differences(self, others: Sequence[Conditions]) -> Iterator[str]:
         """What is not the same in all others, in words."""
-        for name in ("version", "machine", "caches", "progress", "landscape"):
+        for name in ("version", "machine", "progress", "landscape"):
             if any(getattr(self, name) != getattr(other, name) for other in others):
                 yield f"{name} {getattr(self, name) or 'none'}"
-        for place, (_, words) in enumerate(SAME):
-            if any(self.same[place] != other.same[place] for other in others):
-                yield f"{self.same[place]:g} {words}"
+        for place, (value, (_, words)) in enumerate(zip(self.same, SAME, strict=True)):
+            if any(value != other.same[place] for other in others):
+                yield f"{value if isinstance(value, str) else f'{value:g}'} {words}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -156,7 +154,6 @@ def _by_conditions(case: CaseResult, criteria: Criteria) -> Mapping[Conditions, 
             version=case.version,
             machine=run.machine,
             same=tuple(getattr(run, name) or 0 for name, _ in SAME),
-            caches=run.caches,
             progress=progress,
             landscape=run.landscape,
         )

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Final, NoReturn
 
 from pytest_ansorbench.records import CaseResult, Result, Shard, Shards
+from pytest_ansorbench.stats.changes import SAME
 from pytest_ansorbench.stats.figures import FIGURES
 from pytest_ansorbench.storage.files import StorageError
 
@@ -117,9 +118,9 @@ def _joined(one: CaseResult, other: CaseResult, one_name: str, other_name: str) 
                 f"both have the run of {run.strategy} on {one.case} with seed {run.seed}",
             )
     runs = sorted((*one.runs, *other.runs), key=lambda run: run.seed)
-    budgets = {(run.budget_trials, run.round_trials, run.run_time_s, run.flops) for run in runs}
-    if len(budgets) > 1:
-        _clash(one_name, other_name, f"{one.case} has runs of different budgets")
+    same = {tuple(getattr(run, name) for name, _ in SAME) for run in runs}
+    if len(same) > 1:
+        _clash(one_name, other_name, f"{one.case} has runs of different budgets or caches")
     # Verdicts over some of the runs are verdicts no more; the limits in them are still good.
     measured = {found.machine for found in one.yardsticks}
     further = (found for found in other.yardsticks if found.machine not in measured)

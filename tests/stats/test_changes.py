@@ -111,18 +111,19 @@ def test_what_cannot_be_compared_is_no_regression(spoil: dict[str, Any], reason:
 
 
 @pytest.mark.parametrize(
-    ("budget", "reason"),
+    ("conditions", "reason"),
     [
         ({"budget_trials": 8}, "it had 4 trials a run and now has 8"),
         (
             {"run_time_s": 60.0, "budget_trials": 1_000_000},
             "it had 0 seconds of run time and now has 60.0",
         ),
+        ({"caches": "cold"}, "it had warm caches and now has cold"),
     ],
 )
-def test_another_budget_is_another_experiment(budget: dict[str, Any], reason: str) -> None:
+def test_other_conditions_are_another_experiment(conditions: dict[str, Any], reason: str) -> None:
     after = case()
-    runs = tuple(dataclasses.replace(run, **budget) for run in after.runs)
+    runs = tuple(dataclasses.replace(run, **conditions) for run in after.runs)
     found = changes(case(), dataclasses.replace(after, runs=runs))
     assert found.incomparable == reason
 

@@ -33,7 +33,7 @@ def test_arms_of_several_sessions_meet_on_a_case() -> None:
         ({"round_trials": 4}, "4 trials a round"),
         ({"run_time_s": 60.0}, "60 seconds of run time"),
         ({"flops": 7}, "7 FLOP"),
-        ({"caches": "cold"}, "caches cold"),
+        ({"caches": "cold"}, "cold caches"),
         ({"leads": ()}, "progress confirmed"),
         ({"machine": "elsewhere"}, "machine elsewhere"),
     ],

@@ -96,6 +96,7 @@ def with_runs(**changes: Any) -> Callable[[Result], Result]:
         (with_case(control="fast"), "control of conv2d is None in one and 'fast' in the other"),
         (with_runs(budget_trials=9), "conv2d has runs of different budgets"),
         (with_runs(run_time_s=60.0), "conv2d has runs of different budgets"),
+        (with_runs(caches="cold"), "conv2d has runs of different budgets or caches"),
         (
             lambda result: dataclasses.replace(result, commit={"id": "other"}),
             "commit is 'unversioned' in one and 'other' in the other",
