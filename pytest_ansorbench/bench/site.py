@@ -23,6 +23,7 @@ from pytest_ansorbench.storage.entries import (
     BlockEntry,
     LastCheckEntry,
     NoiseEntry,
+    RecordedEntry,
     RoundEntry,
     YardsticksEntry,
 )
@@ -175,7 +176,7 @@ class LocalExecutor:
         seed, entries = self._block
         for entry in entries:
             was_stopped = self._stops.came()
-            if was_stopped and isinstance(entry, RoundEntry | LastCheckEntry):
+            if was_stopped and isinstance(entry, RoundEntry | LastCheckEntry | RecordedEntry):
                 self._done_again += 1
                 if self._done_again <= _MOST_STOPS:
                     self.cancel()

@@ -13,6 +13,7 @@ from pytest_ansorbench.search import ResumeError
 from pytest_ansorbench.storage import StorageError, read_journal, read_result, write_result
 from pytest_ansorbench.storage.entries import RecordedEntry, RoundEntry
 from tests.bench.conftest import FINE, ONE, PLAN, TWO
+from tests.bench.test_session import Continued
 from tests.fast_engine import FastEngine
 from tests.faults import Doubling
 from tests.proposers import scripted
@@ -36,9 +37,9 @@ def saved(make_session, tmp_path):
     return read_result(tmp_path / "saved.json")
 
 
-def rerun(session, saved, repeats=2, strategies=(ONE, THREE), case=CASE):
+def rerun(session, saved, repeats=2, strategies=(ONE, THREE), case=CASE, progress=None):
     plan = dataclasses.replace(PLAN, repeats=FixedRepeats(range(repeats)))
-    return session.run(case, strategies, plan, reference=SavedReference(saved, {}))
+    return session.run(case, strategies, plan, progress, reference=SavedReference(saved, {}))
 
 
 def entries(session, kind):
@@ -82,6 +83,15 @@ def test_a_first_round_that_takes_too_long_goes_on_as_a_new_run(make_session, sa
     result = rerun(session, saved)
     assert all(run.recorded is None and len(run.rounds) == 2 for run in result.runs)
     assert entries(session, RecordedEntry) == []
+
+
+def test_a_first_round_in_which_the_session_was_stopped_is_run_again(make_session, saved, any_pace):
+    session, progress = make_session(), Continued(1)
+    result = rerun(session, saved, repeats=1, progress=progress)
+    trials = [standing.run.strategy for standing in progress.standings]
+    assert trials.count("one") == 2 * 2  # those of the first round, twice
+    assert [entry.seed for entry in entries(session, RecordedEntry)] == [0]
+    assert result.runs_of("one")[0].recorded is not None
 
 
 def test_an_interrupted_repeat_goes_on_with_the_recorded_run(make_session, saved, any_pace):
