@@ -100,7 +100,12 @@ class Journal(AbstractContextManager["Journal"]):
 
     @classmethod
     def reopen(cls, past: Past) -> Journal:
-        """Go on with a journal that was read, after its last complete line."""
+        """Go on with a journal that was read, after its last complete line.
+
+        Raises:
+            StorageError: Another session writes it, or has since it was read; or it cannot be
+                written.
+        """
         path = past.path
         try:
             if path.name.endswith(_PACKED):
@@ -109,6 +114,12 @@ class Journal(AbstractContextManager["Journal"]):
         except OSError as error:
             _cannot_write(path, error)
         journal = cls(stream, path)
+        if os.fstat(stream.fileno()).st_size != past.size + past.dropped:
+            journal.close()
+            raise StorageError(
+                f"bad journal {str(path)!r}: another session has written it since it was read; "
+                "give the same command again"
+            )
         stream.truncate(past.size)
         stream.seek(past.size)
         return journal

@@ -265,6 +265,16 @@ def test_a_journal_is_written_by_one_session_at_a_time(written):
     Journal.reopen(past).close()
 
 
+def test_lines_that_came_since_it_was_read_are_not_cut_off(written):
+    past = read_journal(written)
+    with Journal.reopen(past) as journal:
+        journal.append(NOISE)
+    content = written.read_bytes()
+    with pytest.raises(StorageError, match="another session has written it since it was read"):
+        Journal.reopen(past)
+    assert written.read_bytes() == content
+
+
 def test_a_folder_that_cannot_be_written_is_told(tmp_path):
     (tmp_path / "journals").touch()
     with pytest.raises(StorageError, match="expected a place to write to"):
