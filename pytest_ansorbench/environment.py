@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from pytest_ansorbench.causes import last_line
-from pytest_ansorbench.cores import usable_cores
+from pytest_ansorbench.cores import threads_of, usable_cores
 from pytest_ansorbench.cuda import CudaError, check_compiler, check_device, device_limits
 from pytest_ansorbench.tvm_versions import NEWEST, VersionError, check_pair
 
@@ -80,7 +80,7 @@ def resolve_target(text: str | None) -> Target:
 
     Raises:
         MisfitError: TVM rejects the target, or it is neither, or LLVM does not know its CPU, or it
-            is of another architecture and has no `mcpu`.
+            is of another architecture and has no `mcpu`, or it has no cores.
         ToolchainError: There is no CUDA device to complete it by.
     """
     from tvm.target import Target
@@ -243,6 +243,10 @@ def _check_llvm() -> None:
 def _check_cpu(target: Target, text: str | None) -> None:
     from tvm.target.codegen import llvm_get_cpu_archlist
 
+    if (cores := threads_of(target)) < 1:
+        raise MisfitError(
+            "target", text, f"num-cores is {cores}, expected 1 or more, e.g. '{_TARGET_EXAMPLE}'"
+        )
     cpu = str(target.attrs["mcpu"])
     if cpu not in {str(known) for known in llvm_get_cpu_archlist(target)}:
         raise MisfitError(
@@ -252,7 +256,7 @@ def _check_cpu(target: Target, text: str | None) -> None:
 
 def _plain(value: Any) -> Any:
     """A target's attributes as Python values, without the names that TVM derives of others."""
-    if isinstance(value, str | int | float | bool):
+    if value is None or isinstance(value, str | int | float | bool):
         return value
     if hasattr(value, "items"):
         return {str(key): _plain(one) for key, one in value.items() if key not in ("tag", "keys")}

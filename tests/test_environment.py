@@ -34,6 +34,8 @@ def test_what_is_given_is_kept():
         ("cuda-foo", "expected an LLVM or CUDA target"),
         ("opencl", "only CPUs and CUDA can be measured so far"),
         ('{"kind": "llvm", "mcpu": "8086"}', "LLVM knows no CPU '8086'"),
+        ('{"kind": "llvm", "num-cores": 0}', "num-cores is 0, expected 1 or more"),
+        ('{"kind": "llvm", "num-cores": -1}', "num-cores is -1, expected 1 or more"),
         (
             '{"kind": "llvm", "mtriple": "s390x-linux-gnu"}',
             "expected the mcpu of a processor for s390x-linux-gnu, e.g. ",

@@ -213,9 +213,17 @@ def test_with_cold_caches_a_slice_is_one_call(warm, tmp_path):
     assert calls.stat().st_size == 2 * (1 + 2 * effort.turns.least)
 
 
-def test_an_attribute_that_llvm_does_not_know_is_refused():
-    with pytest.raises(ToolchainError, match=r"bad variant 'old:mcpu=.*no CPU 'z80'"):
-        local_toolchains(None, SETTINGS, [Toolchain("old", target={"mcpu": "z80"})])
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("old:mcpu=z80", "LLVM knows no CPU 'z80'"),
+        ("old:mcpu=null", "expected an LLVM or CUDA target"),
+        ("old:num-cores=0", "num-cores is 0, expected 1 or more"),
+    ],
+)
+def test_an_attribute_that_does_not_do_is_refused(text, message):
+    with pytest.raises(ToolchainError, match=f"bad variant 'old:.*{message}"):
+        local_toolchains(None, SETTINGS, [Toolchain.parse_variant(text)])
 
 
 @pytest.mark.parametrize(
