@@ -1,10 +1,14 @@
-"""The line of an error's message that says what happened."""
+"""What an error says: of a toolchain how to mend it, of another the line that tells."""
 
 from __future__ import annotations
 
 from typing import Final
 
 _LONGEST: Final = 300
+
+
+class ToolchainError(RuntimeError):
+    """Something a bench needs is missing or does not fit; the message says how to mend it."""
 
 
 def last_line(error: BaseException) -> str:

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from pytest_ansorbench.causes import last_line
+from pytest_ansorbench.causes import ToolchainError, last_line
 
 if TYPE_CHECKING:
     from tvm.target import Target
@@ -37,8 +37,8 @@ extern "C" __global__ void nothing(half* x) {}
 """A program for the compiler; what TVM writes for float16 includes that header, too."""
 
 
-class CudaError(RuntimeError):
-    """Something that CUDA needs is missing; the message says how to mend it."""
+class CudaError(ToolchainError):
+    """Something that CUDA needs is missing, or does not fit a target."""
 
 
 def load_runtime() -> None:

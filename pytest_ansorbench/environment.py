@@ -12,10 +12,11 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from pytest_ansorbench.causes import ToolchainError as ToolchainError
 from pytest_ansorbench.causes import last_line
 from pytest_ansorbench.cores import threads_of, usable_cores
-from pytest_ansorbench.cuda import CudaError, check_compiler, check_device, device_limits
-from pytest_ansorbench.tvm_versions import NEWEST, VersionError, check_pair
+from pytest_ansorbench.cuda import CudaError, device_limits
+from pytest_ansorbench.tvm_versions import NEWEST, check_pair
 
 if TYPE_CHECKING:
     from tvm.target import Target
@@ -31,10 +32,6 @@ _ANY_GPU: Final = {
     "thread_warp_size": 32,
 }
 """What a block has on every CUDA device (compute capabilities in NVIDIA's programming guide)."""
-
-
-class ToolchainError(RuntimeError):
-    """Something a bench needs is missing or does not fit; the message says how to mend it."""
 
 
 class MisfitError(ToolchainError):
@@ -62,10 +59,7 @@ def check_toolchain() -> None:
     Raises:
         ToolchainError: One of them is missing or of a wrong version.
     """
-    try:
-        check_pair()
-    except VersionError as error:
-        raise ToolchainError(str(error)) from None
+    check_pair()
     _check_module("xgboost", "pip install xgboost  (or xgboost-cpu, without its GPU libraries)")
     _check_module("tvm", f"pip install 'apache-tvm=={NEWEST}.*'")
     _check_llvm()
@@ -87,8 +81,8 @@ def resolve_target(text: str | None) -> Target:
 
     try:
         attributes = dict(Target(_said(text)).export())
-    except CudaError as error:
-        raise ToolchainError(str(error)) from None
+    except ToolchainError:
+        raise
     except Exception as error:  # TVM raises many kinds, its own among them
         reason = last_line(error).rstrip(".")
         raise MisfitError("target", text, f"{_EXPECTED} ({reason})") from None
@@ -162,31 +156,6 @@ def laid_over(target: Target, attributes: Mapping[str, object]) -> Target:
     if not attributes:
         return target
     return resolve_target(json.dumps(_plain({**dict(target.export()), **attributes})))
-
-
-def check_cuda(target: Target) -> None:
-    """Check that there is a device for a CUDA target here, and what `check_cuda_compiler` does.
-
-    Raises:
-        ToolchainError: One of them is not so.
-    """
-    try:
-        check_device(target)
-    except CudaError as error:
-        raise ToolchainError(str(error)) from None
-    check_cuda_compiler(target)
-
-
-def check_cuda_compiler(target: Target) -> None:
-    """Check that TVM compiles for a CUDA target here.
-
-    Raises:
-        ToolchainError: It does not.
-    """
-    try:
-        check_compiler(target)
-    except CudaError as error:
-        raise ToolchainError(str(error)) from None
 
 
 def check_cores(cores: Sequence[int] | None, threads: int) -> None:

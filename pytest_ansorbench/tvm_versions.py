@@ -15,6 +15,8 @@ from typing import Final
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
+from pytest_ansorbench.causes import ToolchainError
+
 TVM: Final = "apache-tvm"
 FFI: Final = "apache-tvm-ffi"
 FFI_OF: Final = {
@@ -27,10 +29,6 @@ NEWEST: Final = next(iter(FFI_OF))
 OLDEST: Final = [*FFI_OF][-1]
 
 
-class VersionError(RuntimeError):
-    """A pair of packages that does not work; the message says how to mend it."""
-
-
 class UntestedVersionWarning(UserWarning):
     """A version of TVM that nobody has tried this package with."""
 
@@ -38,7 +36,7 @@ class UntestedVersionWarning(UserWarning):
 def check_pair() -> None:
     """Check that TVM and its ffi package are there and fit together; imports neither.
 
-    VersionError if TVM is older than what was tested, or would crash with this ffi package; a
+    ToolchainError if TVM is older than what was tested, or would crash with this ffi package; a
     warning if it is newer, or a build without a version.
     """
     tvm = _installed(TVM)
@@ -46,18 +44,18 @@ def check_pair() -> None:
         if _is_importable():
             _warn("TVM was not installed as a package and has no version to go by")
             return
-        raise VersionError(f"{TVM} is not installed: {_cure(NEWEST)}")
+        raise ToolchainError(f"{TVM} is not installed: {_cure(NEWEST)}")
     minor = f"{tvm.major}.{tvm.minor}"
     if minor not in FFI_OF or tvm.is_devrelease:
         if tvm < Version(OLDEST):
-            raise VersionError(f"{TVM} {tvm} has no tvm.s_tir.meta_schedule: {_cure(NEWEST)}")
+            raise ToolchainError(f"{TVM} {tvm} has no tvm.s_tir.meta_schedule: {_cure(NEWEST)}")
         _warn(f"{TVM} {tvm} is none of the versions that were tested")
         return
     ffi = _installed(FFI)
     if ffi is None:
-        raise VersionError(f"{FFI} is not installed: {_cure(minor)}")
+        raise ToolchainError(f"{FFI} is not installed: {_cure(minor)}")
     if not SpecifierSet(FFI_OF[minor]).contains(ffi, prereleases=True):
-        raise VersionError(
+        raise ToolchainError(
             f"{FFI} {ffi} does not work with {TVM} {tvm}, MetaSchedule would crash: {_cure(minor)}"
         )
 

@@ -115,7 +115,7 @@ def test_what_a_device_does_not_run_is_told_before_anything_is_compiled(
     if runs:
         check_device(target)
     else:
-        with pytest.raises(CudaError, match=f"compiled for {arch} does not run"):
+        with pytest.raises(ToolchainError, match=f"compiled for {arch} does not run"):
             check_device(target)
 
 

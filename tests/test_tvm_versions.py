@@ -8,14 +8,8 @@ import pytest
 from packaging.requirements import Requirement
 
 from pytest_ansorbench import tvm_versions
-from pytest_ansorbench.tvm_versions import (
-    FFI,
-    FFI_OF,
-    TVM,
-    UntestedVersionWarning,
-    VersionError,
-    check_pair,
-)
+from pytest_ansorbench.causes import ToolchainError
+from pytest_ansorbench.tvm_versions import FFI, FFI_OF, TVM, UntestedVersionWarning, check_pair
 
 
 @pytest.fixture
@@ -59,7 +53,7 @@ def test_pairs_that_work_pass(installed, tvm, ffi):
 )
 def test_pairs_that_do_not_are_refused_with_the_cure(installed, tvm, ffi, message):
     installed(tvm, ffi)
-    with pytest.raises(VersionError, match="pip install 'apache-tvm==") as caught:
+    with pytest.raises(ToolchainError, match="pip install 'apache-tvm==") as caught:
         check_pair()
     assert message in str(caught.value)
 
@@ -74,7 +68,7 @@ def test_a_version_that_nobody_tried_is_warned_of_with_those_that_were(installed
 def test_without_any_tvm_it_says_how_to_get_one(installed, monkeypatch):
     installed(None, None)
     monkeypatch.setattr(tvm_versions, "_is_importable", lambda: False)
-    with pytest.raises(VersionError, match="apache-tvm is not installed: pip install"):
+    with pytest.raises(ToolchainError, match="apache-tvm is not installed: pip install"):
         check_pair()
 
 

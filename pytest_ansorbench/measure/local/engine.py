@@ -8,10 +8,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from pytest_ansorbench.cores import threads_of, usable_cores
+from pytest_ansorbench.cuda import check_compiler, check_device
 from pytest_ansorbench.environment import (
     MisfitError,
     check_cores,
-    check_cuda,
     check_toolchain,
     resolve_target,
 )
@@ -121,7 +121,8 @@ def local_engine(target: str | None, settings: EngineSettings) -> LocalEngine:
     check_toolchain()
     resolved = resolve_target(target)
     if resolved.kind.name == "cuda":
-        check_cuda(resolved)
+        check_device(resolved)
+        check_compiler(resolved)
         check_cores(settings.cores, 1)
         _check_gpu_caches(settings, int(describe_gpu()["l2_bytes"]))
     else:

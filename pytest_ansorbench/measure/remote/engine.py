@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from pytest_ansorbench.cuda import CudaError, check_arch
+from pytest_ansorbench.cuda import check_arch, check_compiler
 from pytest_ansorbench.environment import (
-    check_cuda_compiler,
     check_toolchain,
     device_name,
     resolve_target,
@@ -69,8 +68,6 @@ class RemoteEngine(ForkingEngine):
                 check_arch(self.target, gpu["arch"])
         except (ProgramFailure, ServerDied) as error:
             raise EngineError(f"the device does not describe itself: {error}") from None
-        except CudaError as error:
-            raise EngineError(str(error)) from None
         is_for_x86 = triple_of(self.target).startswith(("x86_64-", "i386-", "i686-"))
         return {
             **dict.fromkeys(here),
@@ -155,6 +152,6 @@ def remote_engine(
     check_toolchain()
     resolved = resolve_target(target)
     if resolved.kind.name == "cuda":
-        check_cuda_compiler(resolved)
+        check_compiler(resolved)
     register_intrinsics(resolved)
     return RemoteEngine(resolved, settings, remote)
