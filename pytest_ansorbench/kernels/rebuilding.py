@@ -28,7 +28,7 @@ from pytest_ansorbench.records.rebuilt_kernels import (
 )
 from pytest_ansorbench.storage import machine_difference
 from pytest_ansorbench.travel import definition, project_paths
-from pytest_ansorbench.winners import Winner
+from pytest_ansorbench.winners import Winner, fastest_by
 from pytest_ansorbench.workloads import BadProgram
 from pytest_ansorbench.workloads.case import Case, Check, Task
 
@@ -264,12 +264,7 @@ def _task(tasks: Sequence[Task], winner: Winner, program: IRModule) -> Task:
 
 def fastest(winners: Iterable[Winner]) -> list[Winner]:
     """The fastest schedule of each task, in order of the tasks' appearance."""
-    best: dict[tuple[str, int], Winner] = {}
-    for winner in winners:
-        known = best.setdefault((winner.case, winner.place), winner)
-        if winner.latency_s < known.latency_s:
-            best[winner.case, winner.place] = winner
-    return list(best.values())
+    return [*fastest_by(winners, lambda one: (one.case, one.place)).values()]
 
 
 def fastest_of_arms(winners: Sequence[Winner], arms: Sequence[str]) -> list[tuple[Winner, ...]]:

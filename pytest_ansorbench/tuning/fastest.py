@@ -10,7 +10,7 @@ from pytest_ansorbench.records import CaseResult
 from pytest_ansorbench.storage import Past
 from pytest_ansorbench.storage.entries import CaseEntry
 from pytest_ansorbench.tuning.journals import outcomes
-from pytest_ansorbench.winners import Winner, tuned_in, winners_of_case
+from pytest_ansorbench.winners import Winner, fastest_by, tuned_in, winners_of_case
 
 
 def fastest_result(case: CaseResult, ended: Iterable[CaseResult]) -> tuple[CaseResult, str]:
@@ -43,7 +43,11 @@ def fastest_schedules(past: Past, entry: CaseEntry) -> Mapping[str, Winner]:
     faster in one.
     """
     won = (one for case in outcomes(past, entry) for one in winners_of_case(case))
-    return {**_fastest(tuned_in(past)), **_fastest(won)}
+    return {
+        program: winner
+        for winners in (tuned_in(past), won)
+        for program, winner in fastest_by(winners, lambda one: one.program).items()
+    }
 
 
 def _measured(case: CaseResult) -> tuple[object, ...]:
@@ -56,12 +60,3 @@ def _latency_s(case: CaseResult) -> float:
     [run] = case.runs
     latency_s = run.final.latency_s if run.final is not None else None
     return math.inf if latency_s is None else latency_s
-
-
-def _fastest(winners: Iterable[Winner]) -> dict[str, Winner]:
-    best: dict[str, Winner] = {}
-    for one in winners:
-        known = best.setdefault(one.program, one)
-        if one.latency_s < known.latency_s:
-            best[one.program] = one
-    return best

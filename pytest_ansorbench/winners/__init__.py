@@ -11,6 +11,7 @@ from pytest_ansorbench.winners.script import Script, scripts_of
 from pytest_ansorbench.winners.winner import (
     NO_SCHEDULES,
     Winner,
+    fastest_by,
     tuned_in,
     winners_of,
     winners_of_case,
@@ -23,6 +24,7 @@ __all__ = [
     "Winner",
     "database_of",
     "export_database",
+    "fastest_by",
     "import_database",
     "replace_database",
     "scripts_of",

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 
 from pytest_ansorbench.environment import ToolchainError, check_toolchain
 from pytest_ansorbench.packed import PackedError
 from pytest_ansorbench.records import Result
-from pytest_ansorbench.winners.winner import Winner, winners_of
+from pytest_ansorbench.winners.winner import Winner, fastest_by, winners_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Script:
 
 def scripts_of(result: Result) -> tuple[Script, ...]:
     """The fastest schedules of a result, written out, as far as this TVM, if any, can read them."""
-    winners = [*fastest(winners_of(result))]
+    winners = fastest(winners_of(result))
     scripts = []
     try:
         if winners:
@@ -43,13 +43,8 @@ def scripts_of(result: Result) -> tuple[Script, ...]:
     return tuple(scripts)
 
 
-def fastest(winners: Iterable[Winner]) -> Iterator[Winner]:
+def fastest(winners: Iterable[Winner]) -> list[Winner]:
     """The fastest winner of each strategy for each task of each case, over the seeds."""
-    best: dict[tuple[str, int], dict[str, Winner]] = {}
-    for winner in winners:
-        of_task = best.setdefault((winner.case, winner.place), {})
-        known = of_task.get(winner.strategy)
-        if known is None or winner.latency_s < known.latency_s:
-            of_task[winner.strategy] = winner
-    for of_task in best.values():
-        yield from of_task.values()
+    best = fastest_by(winners, lambda one: (one.case, one.place, one.strategy)).values()
+    cases = [*dict.fromkeys(one.case for one in best)]
+    return sorted(best, key=lambda one: (cases.index(one.case), one.place))

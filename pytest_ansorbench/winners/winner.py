@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from pytest_ansorbench.packed import PackedError, unpack_program
 from pytest_ansorbench.records import CaseResult, Remeasurement, Result, Run, TaskRecord
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from tvm import IRModule
 
     from pytest_ansorbench.strategies.candidate import Candidate
+
+_Key = TypeVar("_Key")
 
 NO_SCHEDULES: Final = "it keeps no schedules: no trial of it was valid; measure again"
 """What is wrong with a result without a winner."""
@@ -52,6 +54,16 @@ class Winner:
         if len(candidates) != 1:
             raise PackedError(f"expected one packed schedule, got {len(candidates)}")
         return candidates[0]
+
+
+def fastest_by(winners: Iterable[Winner], key: Callable[[Winner], _Key]) -> dict[_Key, Winner]:
+    """The fastest winner of each key, in order of the keys' appearance."""
+    best: dict[_Key, Winner] = {}
+    for winner in winners:
+        known = best.setdefault(key(winner), winner)
+        if winner.latency_s < known.latency_s:
+            best[key(winner)] = winner
+    return best
 
 
 def winners_of(result: Result) -> Iterator[Winner]:
