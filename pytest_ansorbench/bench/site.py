@@ -162,8 +162,7 @@ class LocalExecutor:
     def session_misfit(self, machine: Mapping[str, Any]) -> str:
         return machine_difference(machine, self.machine)
 
-    def block_misfit(self, machine: Mapping[str, Any]) -> str:
-        return machine_difference(machine, self.machine)
+    block_misfit = session_misfit
 
     def submit(self, block: Block, watcher: Watcher) -> None:
         assert self._block is None

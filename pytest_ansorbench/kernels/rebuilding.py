@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timezone
@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_ansorbench.measure.engine import Engine, EngineError, UntunedError
-from pytest_ansorbench.measure.local.toolchains import LocalToolchains, local_toolchains
+from pytest_ansorbench.measure.local.toolchains import local_toolchains
 from pytest_ansorbench.measure.noise_probe import observe_noise
+from pytest_ansorbench.measure.outcomes import Rebuilt
 from pytest_ansorbench.measure.program import KernelJob, SavedKernel
 from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.measure.side_by_side import SideBySide
@@ -102,21 +103,46 @@ class Rebuilding:
     ) -> tuple[RebuiltKernel, ...]:
         """Make some kernels, each row by all toolchains; what an interrupt leaves is kept too.
 
+        A schedule that no longer applies, a kernel that does not compile, crashes, hangs or is
+        wrong costs itself alone.
+
+        Args:
+            rows: Of each task a winner for each toolchain.
+            effort: How long, and how surely, kernels are measured.
+            case_of: The case of a winner; its tasks say what is right, as long as their programs
+                are those of the result. Without one, the unscheduled program does. A TVM that
+                cannot read the result's program has it make its own.
+            note: Is told how far it is.
+
         Raises:
             EngineError: An engine cannot go on.
         """
+        cases = {one.case: case_of(one) for one, *_ in rows}
+
+        @cache
+        def tasks_of(name: str) -> tuple[Task, ...]:
+            case = cases[name]
+            return () if case is None else case.tasks()
+
+        definitions = {
+            name: None if case is None else definition(case, self._root)
+            for name, case in cases.items()
+        }
+        paths = project_paths(self._root)
+        jobs = [
+            KernelJob(
+                tuple(
+                    SavedKernel(one.program, one.schedule, definitions[one.case], paths, one.place)
+                    for one in row
+                ),
+                _check(row[0], self._toolchains.own, tasks_of),
+            )
+            for row in rows
+        ]
         made: dict[int, RebuiltKernel] = {}
         try:
-            for place, kernel in compare_kernels(
-                rows,
-                self._toolchains,
-                effort,
-                recorded=self._recorded,
-                case_of=case_of,
-                root=self._root,
-                note=note,
-            ):
-                made[place] = kernel
+            for place, rebuilt in self._toolchains.rebuild(jobs, effort, note):
+                made[place] = self._kernel(rows[place][0], rebuilt)
         finally:
             kernels = tuple(made[place] for place in sorted(made))
             self.rebuilt = replace(self.rebuilt, kernels=(*self.rebuilt.kernels, *kernels))
@@ -131,6 +157,22 @@ class Rebuilding:
     def close(self) -> None:
         """End all processes."""
         self._toolchains.close()
+
+    def _kernel(self, winner: Winner, rebuilt: Sequence[Rebuilt]) -> RebuiltKernel:
+        sides = [
+            KernelSide(name, one.measured.remeasured(None), one.build_s, one.code_bytes)
+            for name, one in zip(self._toolchains.names, rebuilt, strict=True)
+        ]
+        return RebuiltKernel(
+            case=winner.case,
+            task=winner.task.name,
+            place=winner.place,
+            tasks=winner.tasks,
+            strategy=winner.strategy,
+            seed=winner.seed,
+            flops=winner.task.flops,
+            sides=(*([recorded_side(winner)] if self._recorded else []), *sides),
+        )
 
     def _look(self) -> None:
         if self._noise_check_s:
@@ -156,75 +198,6 @@ def noise_then(results: Sequence[Result], winners: Iterable[Winner]) -> tuple[No
     return tuple(
         seen.trace for result in results for seen in result.noise if seen.machine in machines
     )
-
-
-def compare_kernels(
-    winners: Sequence[Sequence[Winner]],
-    toolchains: LocalToolchains,
-    effort: SideBySide,
-    *,
-    recorded: bool,
-    case_of: Callable[[Winner], Case | None],
-    root: Path = Path(),
-    note: Callable[[str], None] = lambda text: None,
-) -> Iterator[tuple[int, RebuiltKernel]]:
-    """Places among the winners, and kernels, as they are made.
-
-    A schedule that no longer applies, a kernel that does not compile, crashes, hangs or is wrong
-    costs itself alone.
-
-    Args:
-        winners: Of each task one for each toolchain.
-        toolchains: What to make kernels with.
-        effort: How long, and how surely, kernels are measured.
-        recorded: Whether the latencies that the result recorded are the reference.
-        case_of: The case of a winner; its tasks say what is right, as long as their programs are
-            those of the result. Without one, the unscheduled program does. A TVM that cannot read
-            the result's program has it make its own.
-        root: Folder of the project that cases are defined in.
-        note: Is told how far it is.
-
-    Raises:
-        EngineError: An engine cannot go on.
-    """
-    cases = {one.case: case_of(one) for one, *_ in winners}
-
-    @cache
-    def tasks_of(name: str) -> tuple[Task, ...]:
-        case = cases[name]
-        return () if case is None else case.tasks()
-
-    definitions = {
-        name: None if case is None else definition(case, root) for name, case in cases.items()
-    }
-    paths = project_paths(root)
-    jobs = [
-        KernelJob(
-            tuple(
-                SavedKernel(one.program, one.schedule, definitions[one.case], paths, one.place)
-                for one in of_task
-            ),
-            _check(of_task[0], toolchains.own, tasks_of),
-        )
-        for of_task in winners
-    ]
-    for place, rebuilt in toolchains.rebuild(jobs, effort, note):
-        winner = winners[place][0]
-        sides = [
-            KernelSide(name, one.measured.remeasured(None), one.build_s, one.code_bytes)
-            for name, one in zip(toolchains.names, rebuilt, strict=True)
-        ]
-        kernel = RebuiltKernel(
-            case=winner.case,
-            task=winner.task.name,
-            place=winner.place,
-            tasks=winner.tasks,
-            strategy=winner.strategy,
-            seed=winner.seed,
-            flops=winner.task.flops,
-            sides=(*([recorded_side(winner)] if recorded else []), *sides),
-        )
-        yield place, kernel
 
 
 def recorded_side(winner: Winner) -> KernelSide:

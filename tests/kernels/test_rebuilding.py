@@ -5,11 +5,13 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
+import pytest
 
-from pytest_ansorbench.kernels import fastest, fastest_of_arms
-from pytest_ansorbench.kernels.rebuilding import another_machine, compare_kernels, noise_then
+from pytest_ansorbench.kernels import Rebuilding, fastest, fastest_of_arms, rebuilding
+from pytest_ansorbench.kernels.rebuilding import another_machine, noise_then
 from pytest_ansorbench.measure.outcomes import MeasuredInTurn, Rebuilt
 from pytest_ansorbench.measure.side_by_side import SideBySide, Span
+from pytest_ansorbench.measure.toolchain import Toolchain
 from pytest_ansorbench.records import MachineNoise, NoiseTrace
 from pytest_ansorbench.records.rebuilt_kernels import RECORDED
 from pytest_ansorbench.winners import winners_of
@@ -20,18 +22,20 @@ from tests.winners.conftest import MATMUL, MLP, tuned
 __all__ = ["tuned"]
 
 EFFORT = SideBySide(slice_ms=0.1, turns=Span(3, 3), sets=Span(2, 2))
+BOTH = (Toolchain("against", python="another"), Toolchain())
 
 
 class Noting:
     """Toolchains that note what they are given; the first makes everything twice as fast."""
 
-    names = ("against", "today")
-
     def __init__(self, target):
-        self.machines = {"against": {}, "today": {}}
         self.own = FastEngine(target)
         self.own.start()
         self.given = []
+
+    def named(self, target, settings, toolchains):
+        self.names = [one.name for one in toolchains]
+        return self
 
     def rebuild(self, jobs, effort, note):
         note(f"{len(jobs)} kernels")
@@ -44,9 +48,24 @@ class Noting:
                     Rebuilt(
                         MeasuredInTurn("ok", (seconds,) * 4, sets, (0, 1, 2, 3)), (0.1, 0.2), 1000
                     )
-                    for seconds in (1e-3, 2e-3)
+                    for seconds in (1e-3, 2e-3)[: len(self.names)]
                 ),
             )
+
+
+@pytest.fixture
+def toolchains(target, monkeypatch):
+    """What stands for those that would compile."""
+    noting = Noting(target)
+    monkeypatch.setattr(rebuilding, "local_toolchains", noting.named)
+    return noting
+
+
+def made(tuned, rows, case_of=lambda winner: None, **options):
+    """Kernels of as many toolchains as a row has winners."""
+    winners = [winner for row in rows for winner in row]
+    compared = BOTH[-len(rows[0]) :]
+    return Rebuilding([tuned], winners, compared).make(rows, EFFORT, case_of, **options)
 
 
 def test_the_fastest_of_each_task_is_made_whichever_arm_found_it(tuned):
@@ -74,17 +93,14 @@ def test_of_arms_only_tasks_in_common_are_compared(tuned):
     assert fastest_of_arms(other, ["random", "again"]) == []
 
 
-def test_operators_are_held_to_their_twins_and_others_to_their_unscheduled_programs(tuned, target):
-    toolchains = Noting(target)
+def test_operators_are_held_to_their_twins_and_others_to_their_unscheduled_programs(
+    tuned, toolchains
+):
     winners = fastest(winners_of(tuned))
-    made = dict(
-        compare_kernels(
-            both(winners),
-            toolchains,
-            EFFORT,
-            recorded=False,
-            case_of=lambda winner: MATMUL if winner.case == MATMUL.id else None,
-        )
+    kernels = made(
+        tuned,
+        both(winners),
+        lambda winner: MATMUL if winner.case == MATMUL.id else None,
     )
     *rest, (first, effort) = toolchains.given
     assert effort is EFFORT
@@ -94,66 +110,49 @@ def test_operators_are_held_to_their_twins_and_others_to_their_unscheduled_progr
     assert all(kernel.definition is None for job, _ in rest for kernel in job.kernels)
     assert np.array_equal(check.expected, MATMUL.tasks()[0].check.expected)
     assert all(job.check is not None for job, _ in rest)
-    assert [made[place].name for place in range(len(winners))] == [
+    assert [kernel.name for kernel in kernels] == [
         MATMUL.id,
         *(f"{MLP.id}#{place}" for place in range(1, len(rest) + 1)),
     ]
-    first = made[0]
+    first = kernels[0]
     assert [side.toolchain for side in first.sides] == ["against", "today"]
     assert first.sides[0].build_s == (0.1, 0.2) and first.sides[0].code_bytes == 1000
     assert (first.strategy, first.seed) == (winners[0].strategy, winners[0].seed)
     assert first.flops == MATMUL.flops
 
 
-def test_a_kernel_of_several_arms_has_the_name_of_the_first(tuned, target):
+def test_a_kernel_of_several_arms_has_the_name_of_the_first(tuned, toolchains):
     [row] = fastest_of_arms([*winners_of(tuned)], ["again", "random"])
-    [(_, kernel)] = compare_kernels(
-        [row], Noting(target), EFFORT, recorded=False, case_of=lambda winner: None
-    )
+    [kernel] = made(tuned, [row])
     assert (kernel.strategy, kernel.seed) == ("again", row[0].seed)
 
 
-def test_a_case_that_is_another_by_now_does_not_say_what_is_right(tuned, target):
-    toolchains = Noting(target)
+def test_a_case_that_is_another_by_now_does_not_say_what_is_right(tuned, toolchains):
     winner = fastest(winners_of(tuned))[0]
     larger = dataclasses.replace(MATMUL, m=32)
-    [(_, _)] = compare_kernels(
-        both([winner]), toolchains, EFFORT, recorded=False, case_of=lambda winner: larger
-    )
+    made(tuned, both([winner]), lambda winner: larger)
     [(job, _)] = toolchains.given
     assert job.check.outputs[0].expected.shape == MATMUL.tasks()[0].check.expected.shape
 
 
-def test_recorded_latencies_are_the_reference_if_they_are_to_be(tuned, target):
-    winners = fastest(winners_of(tuned))
-    [(_, kernel)] = compare_kernels(
-        both(winners[:1]), Noting(target), EFFORT, recorded=True, case_of=lambda winner: None
-    )
-    assert [side.toolchain for side in kernel.sides] == [RECORDED, "against", "today"]
-    assert kernel.sides[0].measured == winners[0].measured
+def test_recorded_latencies_are_the_reference_of_a_single_toolchain(tuned, toolchains):
+    winner, *_ = fastest(winners_of(tuned))
+    [kernel] = made(tuned, [[winner]])
+    assert [side.toolchain for side in kernel.sides] == [RECORDED, "today"]
+    assert kernel.sides[0].measured == winner.measured
 
 
-def test_what_was_not_measured_again_has_no_recorded_latency(tuned, target):
+def test_what_was_not_measured_again_has_no_recorded_latency(tuned, toolchains):
     winner = dataclasses.replace(fastest(winners_of(tuned))[0], measured=None)
-    [(_, kernel)] = compare_kernels(
-        both([winner]), Noting(target), EFFORT, recorded=True, case_of=lambda winner: None
-    )
+    [kernel] = made(tuned, [[winner]])
     assert kernel.sides[0].measured.status == "run-error"
     assert "not measured again" in kernel.sides[0].measured.error
 
 
-def test_it_says_how_far_it_is(tuned, target):
+def test_it_says_how_far_it_is(tuned, toolchains):
     said = []
     winners = fastest(winners_of(tuned))
-    for _ in compare_kernels(
-        both(winners),
-        Noting(target),
-        EFFORT,
-        recorded=False,
-        case_of=lambda winner: None,
-        note=said.append,
-    ):
-        pass
+    made(tuned, both(winners), note=said.append)
     assert said == [f"{len(winners)} kernels"]
 
 
@@ -177,16 +176,13 @@ def test_only_the_noise_of_the_winners_machines_counts(tuned):
     assert noise_then([seen], winners) == (trace,)
 
 
-def test_nothing_is_made_of_nothing(target):
-    made = compare_kernels([], Noting(target), EFFORT, recorded=False, case_of=lambda winner: None)
-    assert [*made] == []
+def test_nothing_is_made_of_nothing(tuned, toolchains):
+    rebuilding = Rebuilding([tuned], [*winners_of(tuned)], BOTH)
+    assert rebuilding.make([], EFFORT, lambda winner: None) == rebuilding.rebuilt.kernels == ()
 
 
-def test_a_program_that_cannot_be_read_is_held_to_nothing(tuned, target):
-    toolchains = Noting(target)
+def test_a_program_that_cannot_be_read_is_held_to_nothing(tuned, toolchains):
     winner = dataclasses.replace(fastest(winners_of(tuned))[0], program="spoiled")
-    [_] = compare_kernels(
-        both([winner]), toolchains, EFFORT, recorded=False, case_of=lambda winner: MATMUL
-    )
+    made(tuned, both([winner]), lambda winner: MATMUL)
     [(job, _)] = toolchains.given
     assert job.check is None
