@@ -196,7 +196,7 @@ def _rebuilt(
 ) -> tuple[RebuiltKernels, bool]:
     """The kernels, and whether Ctrl-C kept some of them from being made."""
     from pytest_ansorbench.environment import MisfitError
-    from pytest_ansorbench.kernels import AnotherMachineError, Rebuilding
+    from pytest_ansorbench.kernels import NoReferenceError, Rebuilding
     from pytest_ansorbench.workloads.definition import shipped
 
     winners = [winner for row in rows for winner in row]
@@ -216,10 +216,10 @@ def _rebuilt(
             else:
                 rebuilding.finish()
             return rebuilding.rebuilt, interrupted
-    except AnotherMachineError as error:
+    except NoReferenceError as error:
         raise Refusal(
-            f"its latencies were measured on another machine ({error}): give --against "
-            "PYTHON, whose kernels are measured here, or --variant"
+            f"its latencies {error}: give --against PYTHON, whose kernels are measured here, or "
+            "--variant"
         ) from None
     except MisfitError as error:
         if error.setting == "target" and given.target is None:

@@ -1,14 +1,14 @@
 """Saved schedules made into kernels again, by one toolchain or several, without a search."""
 
 from pytest_ansorbench.kernels.rebuilding import (
-    AnotherMachineError,
+    NoReferenceError,
     Rebuilding,
     fastest,
     fastest_of_arms,
 )
 
 __all__ = [
-    "AnotherMachineError",
+    "NoReferenceError",
     "Rebuilding",
     "fastest",
     "fastest_of_arms",

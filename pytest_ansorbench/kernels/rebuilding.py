@@ -15,7 +15,7 @@ from pytest_ansorbench.measure.local.toolchains import local_toolchains
 from pytest_ansorbench.measure.noise_probe import observe_noise
 from pytest_ansorbench.measure.outcomes import Rebuilt
 from pytest_ansorbench.measure.program import KernelJob, SavedKernel
-from pytest_ansorbench.measure.settings import EngineSettings
+from pytest_ansorbench.measure.settings import Caches, EngineSettings
 from pytest_ansorbench.measure.side_by_side import SideBySide
 from pytest_ansorbench.measure.toolchain import Toolchain
 from pytest_ansorbench.measure.untuned import task_check
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from tvm import IRModule
 
 
-class AnotherMachineError(ValueError):
-    """Recorded latencies are no reference for kernels of this machine; the message says why."""
+class NoReferenceError(ValueError):
+    """Recorded latencies are no reference for today's; the message says how they were measured."""
 
 
 class Rebuilding:
@@ -61,22 +61,26 @@ class Rebuilding:
     ) -> None:
         """Check what there is; nothing is started.
 
-        Cases that another interpreter has to make are defined in the project at `root`.
+        Cases that another interpreter has to make are defined in the project at `root`. Without
+        `settings` kernels find the caches as the winners did, if they were cold, else warm.
 
         Raises:
-            AnotherMachineError: The winners' latencies were recorded on another machine.
+            NoReferenceError: The winners' latencies were recorded on another machine or with
+                other caches.
             ToolchainError: Something is missing or does not fit.
         """
         machines = {name: one for result in results for name, one in result.machines.items()}
         target = target or str(machines[winners[0].machine].get("target"))
-        self._toolchains = local_toolchains(target, settings or EngineSettings(), toolchains)
+        settings = settings or as_recorded(results, winners)
+        self._toolchains = local_toolchains(target, settings, toolchains)
         self._root = root
         self._recorded = len(toolchains) == 1
         self._noise_check_s = noise_check_s if self._recorded else 0.0
         if self._recorded:
-            machine = self._toolchains.own.machine
-            if difference := another_machine(results, winners, machine):
-                raise AnotherMachineError(difference)
+            if difference := another_machine(results, winners, self._toolchains.own.machine):
+                raise NoReferenceError(f"were measured on another machine ({difference})")
+            if difference := other_caches(winners, settings.found_caches):
+                raise NoReferenceError(f"were measured with other caches ({difference})")
         self.rebuilt = RebuiltKernels(
             created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
             toolchains={},
@@ -190,6 +194,26 @@ def another_machine(
         if difference := machine_difference(machines[fingerprint], machine):
             return difference
     return ""
+
+
+def other_caches(winners: Iterable[Winner], now: Caches) -> str:
+    """How the winners found the caches, if not as kernels do now, e.g. `cold is now warm`.
+
+    An operator is in no network, and measured warm where networks are not.
+    """
+    for winner in winners:
+        then = "warm" if (winner.caches, winner.tasks) == ("network", 1) else winner.caches
+        if then != now:
+            return f"{then} is now {now}"
+    return ""
+
+
+def as_recorded(results: Iterable[Result], winners: Iterable[Winner]) -> EngineSettings:
+    """Cold caches if all winners found them cold, after a copy of as many megabytes; else warm."""
+    if any(winner.caches != "cold" for winner in winners):
+        return EngineSettings()
+    flush_mb = max(result.settings.get("flush_cache_mb") or 0 for result in results)
+    return EngineSettings(caches="cold", flush_cache_mb=flush_mb)
 
 
 def noise_then(results: Sequence[Result], winners: Iterable[Winner]) -> tuple[NoiseTrace, ...]:

@@ -78,6 +78,7 @@ _CONFLICTS: Final = (
         "{other} searches nothing",
         ("replay", "resume", "baseline.compare", "files.save"),
     ),
+    *_beside("kernels.result", "kernels of {other} are in no network", ("engine.caches=network",)),
     _needed("kernels.against", "kernels.result", _WHICH_KERNELS),
     _needed("kernels.variants", "kernels.result", _WHICH_KERNELS),
     _needed(

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from pytest_ansorbench.environment import ToolchainError
-from pytest_ansorbench.kernels import AnotherMachineError, Rebuilding, fastest
+from pytest_ansorbench.kernels import NoReferenceError, Rebuilding, fastest
 from pytest_ansorbench.measure.engine import EngineError
 from pytest_ansorbench.measure.toolchain import toolchains
 from pytest_ansorbench.options.declarations import flag_of
@@ -96,11 +96,10 @@ class KernelBench:
                 root=self._config.rootpath,
             )
             self._rebuilding.start()
-        except AnotherMachineError as error:
+        except NoReferenceError as error:
             raise pytest.UsageError(
-                f"bad {flag_of('kernels.result')}: its latencies were measured on another "
-                f"machine ({error}); give {flag_of('kernels.against')} PYTHON, whose kernels are "
-                "measured here"
+                f"bad {flag_of('kernels.result')}: its latencies {error}; give "
+                f"{flag_of('kernels.against')} PYTHON, whose kernels are measured here"
             ) from None
         except (EngineError, ToolchainError) as error:
             raise pytest.UsageError(in_options(error)) from None

@@ -37,6 +37,7 @@ class Winner:
     latency_s: float  # measured again at the end of the repeat, or else as in the search
     schedule: str  # packed
     program: str  # the task's before it is scheduled, packed
+    caches: str  # as its run has it
     measured: Remeasurement | None = None  # at the end of the repeat
     definition: Mapping[str, Any] | None = None  # of the case, as the file has it
 
@@ -98,6 +99,7 @@ def _of_run(case: CaseResult, run: Run) -> Iterator[Winner]:
             latency_s=(again.latency_s if again else None) or trial.latency_s,
             schedule=schedule,
             program=case.programs[place],
+            caches=run.caches,
             measured=again,
             definition=case.definition,
         )
@@ -140,5 +142,6 @@ def _of_round(case: CaseEntry, machine: str, entry: RoundEntry) -> Iterator[Winn
                 latency_s=trial.latency_s,
                 schedule=select(entry.state.candidates, index),
                 program=case.programs[place],
+                caches=str(case.conditions.get("caches", "warm")),
                 definition=case.definition,
             )

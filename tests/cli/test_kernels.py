@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -18,12 +19,12 @@ from pytest_ansorbench.measure.local.engine import LocalEngine
 from pytest_ansorbench.measure.local.supervisor import Supervisor
 from pytest_ansorbench.measure.noise_probe import observe_noise
 from pytest_ansorbench.measure.side_by_side import Span
-from pytest_ansorbench.storage import write_result
+from pytest_ansorbench.storage import read_result, write_result
 from pytest_ansorbench.storage.files import read_rebuilt
 from tests import interpreters
 from tests.synthetic import make_case_result, make_result
 from tests.synthetic_kernels import failed, kernel, rebuilt
-from tests.winners.conftest import MATMUL, MLP, tuned
+from tests.winners.conftest import MATMUL, MLP, found_so, tuned
 
 __all__ = ["tuned"]
 
@@ -123,6 +124,14 @@ def test_recorded_latencies_of_another_machine_are_not_compared(tuned, tmp_path,
     assert main(["kernels", str(tmp_path / "far.json")]) == 2
     err = capsys.readouterr().err
     assert "measured on another machine (" in err and "--against" in err
+
+
+def test_recorded_latencies_of_other_caches_are_not_compared(path, capsys):
+    result = read_result(Path(path))
+    write_result(found_so(result, "network"), Path(path))
+    assert main(["kernels", path, "--case", MLP.id]) == 2
+    err = capsys.readouterr().err
+    assert "measured with other caches (network is now warm): give --against" in err
 
 
 def test_a_result_without_schedules_says_so(tmp_path, capsys):

@@ -7,9 +7,16 @@ import dataclasses
 import numpy as np
 import pytest
 
-from pytest_ansorbench.kernels import Rebuilding, fastest, fastest_of_arms, rebuilding
+from pytest_ansorbench.kernels import (
+    NoReferenceError,
+    Rebuilding,
+    fastest,
+    fastest_of_arms,
+    rebuilding,
+)
 from pytest_ansorbench.kernels.rebuilding import another_machine, noise_then
 from pytest_ansorbench.measure.outcomes import MeasuredInTurn, Rebuilt
+from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.measure.side_by_side import SideBySide, Span
 from pytest_ansorbench.measure.toolchain import Toolchain
 from pytest_ansorbench.records import MachineNoise, NoiseTrace
@@ -17,7 +24,7 @@ from pytest_ansorbench.records.rebuilt_kernels import RECORDED
 from pytest_ansorbench.winners import winners_of
 from pytest_ansorbench.workloads.definition import definition_of
 from tests.fast_engine import FastEngine
-from tests.winners.conftest import MATMUL, MLP, tuned
+from tests.winners.conftest import MATMUL, MLP, found_so, tuned
 
 __all__ = ["tuned"]
 
@@ -34,6 +41,7 @@ class Noting:
         self.given = []
 
     def named(self, target, settings, toolchains):
+        self.settings = settings
         self.names = [one.name for one in toolchains]
         return self
 
@@ -162,6 +170,28 @@ def test_another_machine_is_told_by_what_differs(tuned):
     assert another_machine([tuned], winners, machine) == ""
     other = {**machine, "cpu": "abacus"}
     assert "is now abacus" in another_machine([tuned], winners, other)
+
+
+def test_caches_are_as_recorded_if_they_were_cold(tuned, toolchains):
+    cold = dataclasses.replace(found_so(tuned, "cold"), settings={"flush_cache_mb": 96})
+    made(cold, [[winner] for winner in fastest(winners_of(cold))])
+    assert toolchains.settings == EngineSettings(caches="cold", flush_cache_mb=96)
+    made(tuned, [[winner] for winner in fastest(winners_of(tuned))])
+    assert toolchains.settings == EngineSettings()
+
+
+def test_latencies_with_other_caches_are_no_reference(tuned, toolchains):
+    winners = fastest(winners_of(found_so(tuned, "cold")))
+    with pytest.raises(NoReferenceError, match=r"with other caches \(cold is now warm\)"):
+        Rebuilding([tuned], winners, BOTH[1:], settings=EngineSettings())
+    Rebuilding([tuned], winners, BOTH, settings=EngineSettings())
+
+
+def test_an_operator_is_in_no_network(tuned, toolchains):
+    matmul, *layers = fastest(winners_of(found_so(tuned, "network")))
+    made(tuned, [[matmul]])
+    with pytest.raises(NoReferenceError, match="network is now warm"):
+        made(tuned, [[matmul], layers[:1]])
 
 
 def test_only_the_noise_of_the_winners_machines_counts(tuned):

@@ -102,6 +102,11 @@ def test_a_case_that_was_not_saved_is_skipped(benched):
         ([KERNELS, "--ansor-variant=x:mcpu=z80"], "no CPU 'z80'"),
         ([KERNELS, "--ansor-against=/nowhere/python"], "cannot start the interpreter"),
         ([KERNELS, "--ansor-resume"], "bad --ansor-resume: --ansor-kernels searches nothing"),
+        (
+            [KERNELS, "--ansor-caches=cold"],
+            "its latencies were measured with other caches (warm is now cold); give --ansor-ag",
+        ),
+        ([KERNELS, "--ansor-caches=network"], "kernels of --ansor-kernels are in no network; le"),
         ([KERNELS, "--ansor-save=x"], "bad --ansor-save: --ansor-kernels searches nothing"),
     ],
 )

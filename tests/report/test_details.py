@@ -145,7 +145,8 @@ def test_what_last_checks_took_and_changed_is_told() -> None:
 @pytest.mark.parametrize(("tasks", "named"), [(1, False), (3, True)])
 def test_a_schedule_of_several_tasks_names_its_own(tasks: int, named: bool) -> None:
     winner = Winner(
-        "case", "fast", 7, TaskRecord("fused_matmul", 1, 10**9, ()), 0, tasks, "", 1e-3, "", ""
+        *("case", "fast", 7, TaskRecord("fused_matmul", 1, 10**9, ()), 0, tasks),
+        *("", 1e-3, "", "", "warm"),
     )
     [heading, *_] = lines_of(schedules("case", [Script(winner, "", "")]))
     assert ("task fused_matmul" in heading) == named

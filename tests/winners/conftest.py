@@ -39,3 +39,16 @@ def tuned(target, tmp_path_factory):
     finally:
         session.close()
     return session.result()
+
+
+def found_so(result, caches):
+    """A result whose runs found the caches in another way."""
+    return dataclasses.replace(
+        result,
+        cases=tuple(
+            dataclasses.replace(
+                case, runs=tuple(dataclasses.replace(run, caches=caches) for run in case.runs)
+            )
+            for case in result.cases
+        ),
+    )
