@@ -59,6 +59,9 @@ class SavedReference:
             return {}, "it has no such case"
         if (then := saved[0].version) != entry.version:
             return {}, f"its version of the case is {then!r}, and now it is {entry.version!r}"
+        now = entry.conditions["scheduler"]  # empty for a single task
+        if now and (then := self.result.settings.get("scheduler", now)) != now:
+            return {}, f"its scheduler of tasks is {then!r}, and now it is {now!r}"
         found = {}
         for run in saved[0].runs_of(name):
             budget = (run.budget_trials, run.round_trials, run.run_time_s)

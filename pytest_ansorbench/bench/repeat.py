@@ -97,12 +97,16 @@ def run_repeat(
 def _recorded(
     search: AnySearch, stand_in: StandIn, prepared: PreparedCase, label: str
 ) -> Generator[RecordedEntry | RoundEntry, None, RecordedSearch | None]:
-    """Have a recorded run stand in for a search, unless its first round takes too long or short."""
+    """Have a recorded run stand in for a search.
+
+    Not so if its first round takes too long or short, or is of another design space.
+    """
     if stand_in.first_round_s is None:
         search.step()
         entry = search.last_round(label)
         ratio = entry.round.search_s / stand_in.run.rounds[0].search_s
-        if not 1.0 / MOST_DRIFT <= ratio <= MOST_DRIFT:
+        is_same = entry.sketches == stand_in.run.tasks[entry.round.task].sketches
+        if not (is_same and 1.0 / MOST_DRIFT <= ratio <= MOST_DRIFT):
             yield entry
             return None
         run, first_round_s = stand_in.run, entry.round.search_s

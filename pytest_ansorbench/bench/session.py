@@ -139,8 +139,10 @@ class Session:
             self._open_journal(), self._histories.get(entry.label), entry, self._noise
         )
         stand_ins: Mapping[int, StandIn] = {}
-        if reference is not None and not isinstance(strategies[0], HostedStrategy):
-            stand_ins, reason = reference.runs(entry, self.executor.machine)
+        if reference is not None:
+            reason = f"{strategies[0].name} is searched by another toolchain"
+            if not isinstance(strategies[0], HostedStrategy):
+                stand_ins, reason = reference.runs(entry, self.executor.machine)
             if reason:
                 self._notes.append(f"{entry.label}: its reference is run anew: {reason}")
         block = Block(

@@ -105,6 +105,7 @@ _CONFLICTS: Final = (
         "it is about one machine, and with {other} repeats run on several",
         _ONE_MACHINES,
     ),
+    *_beside("files.learn", "what {other} has learnt since, its runs do not know", ("reference",)),
     *_beside("replay", "a replay runs nothing that could go on", ("resume",)),
 )
 

@@ -8,10 +8,19 @@ import pytest
 
 from pytest_ansorbench.bench import FixedRepeats, SavedReference
 from pytest_ansorbench.bench.reference import RecordedSearch, StandIn
+from pytest_ansorbench.hosted import HostedStrategy, HostProcess
+from pytest_ansorbench.measure.engine import EngineError
 from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.search import ResumeError
-from pytest_ansorbench.storage import StorageError, read_journal, read_result, write_result
-from pytest_ansorbench.storage.entries import RecordedEntry, RoundEntry
+from pytest_ansorbench.storage import (
+    StorageError,
+    list_journals,
+    read_journal,
+    read_result,
+    write_result,
+)
+from pytest_ansorbench.storage.entries import CaseEntry, RecordedEntry, RoundEntry
+from tests import interpreters
 from tests.bench.conftest import FINE, ONE, PLAN, TWO
 from tests.bench.test_session import Continued
 from tests.fast_engine import FastEngine
@@ -92,6 +101,41 @@ def test_a_first_round_in_which_the_session_was_stopped_is_run_again(make_sessio
     assert trials.count("one") == 2 * 2  # those of the first round, twice
     assert [entry.seed for entry in entries(session, RecordedEntry)] == [0]
     assert result.runs_of("one")[0].recorded is not None
+
+
+def test_other_schedule_rules_make_a_new_run(make_session, saved, any_pace):
+    [case] = saved.cases
+    spaces = tuple(dataclasses.replace(one, sketches=("other",)) for one in case.runs[0].tasks)
+    session = make_session()
+    result = rerun(session, dataclasses.replace(saved, cases=(changed_runs(case, tasks=spaces),)))
+    assert all(run.recorded is None and len(run.rounds) == 2 for run in result.runs)
+
+
+def test_runs_of_a_network_are_those_of_the_same_scheduler(saved, target, tmp_path):
+    [journal] = list_journals(tmp_path / "then")
+    entry = next(one for one in read_journal(journal).entries if isinstance(one, CaseEntry))
+    of_network = dataclasses.replace(
+        entry, conditions={**entry.conditions, "scheduler": "gradient"}
+    )
+    machine = FastEngine(target).machine
+    otherwise = dataclasses.replace(saved, settings={"scheduler": "round-robin"})
+    assert SavedReference(otherwise, {}).runs(of_network, machine) == (
+        {},
+        "its scheduler of tasks is 'round-robin', and now it is 'gradient'",
+    )
+    for result, case in ((saved, of_network), (otherwise, entry)):
+        found, reason = SavedReference(result, {}).runs(case, machine)
+        assert [*found] == [0, 1] and not reason
+
+
+def test_an_arm_of_another_toolchain_is_run_anew_with_a_note(make_session, saved):
+    host = HostProcess("old", "/nowhere/python", interpreters.ROOT, dict)
+    session = make_session()
+    with pytest.raises(EngineError, match="cannot start the interpreter"):
+        rerun(session, saved, strategies=(HostedStrategy("one@old", ONE, host), THREE))
+    assert session.notes == (
+        "doubling: its reference is run anew: one@old is searched by another toolchain",
+    )
 
 
 def test_an_interrupted_repeat_goes_on_with_the_recorded_run(make_session, saved, any_pace):

@@ -38,6 +38,11 @@ def test_only_the_challenger_is_run_and_the_table_says_so(benched):
     ("change", "words", "message"),
     [
         (lambda saved: None, ["--ansor-reference=none.json"], "bad --ansor-reference"),
+        (
+            lambda saved: None,
+            ["--ansor-learn=own"],
+            "bad --ansor-reference: what --ansor-learn has learnt since",
+        ),
         (lambda saved: None, ["--ansor-check=all"], "measured with check 'winners'"),
         (
             lambda saved: [m.update(cpu="abacus") for m in saved["machines"].values()],
