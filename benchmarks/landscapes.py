@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from pytest_ansorbench.cli import main as ansor_bench
+from pytest_ansorbench.cores import usable_cores
 from pytest_ansorbench.sessions import engine_of
 from pytest_ansorbench.storage import fingerprint, read_peak, write_peak
 from pytest_ansorbench.tuning import settings_of
@@ -64,10 +65,10 @@ def chosen(given: argparse.Namespace) -> list[Path]:
 def keep_peak() -> None:
     """Measure what this machine can do at most, unless that is known."""
     with engine_of(settings_of({})) as engine:
-        machine = fingerprint(engine.machine)
-        peak = read_peak(STORAGE, machine, "float32") or measure_peak(engine, "float32")
+        machine, cores = fingerprint(engine.machine), usable_cores().to_pin_to
+        peak = read_peak(STORAGE, machine, "float32", cores) or measure_peak(engine, "float32")
     if peak is not None:
-        write_peak(STORAGE, machine, peak)
+        write_peak(STORAGE, machine, peak, cores)
 
 
 if __name__ == "__main__":

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from pytest_ansorbench.cores import threads_of
+from pytest_ansorbench.cores import threads_of, usable_cores
 from pytest_ansorbench.environment import device_name
 from pytest_ansorbench.measure.program import Program
 from pytest_ansorbench.records import (
     PEERS,
     Implementation,
-    MachinePeak,
     Operands,
     ReferenceKernel,
     Yardsticks,
@@ -71,7 +70,7 @@ class YardstickPlan:
     ) -> Yardsticks:
         """Measure what was asked for, all but what takes turns with winners.
 
-        A machine's peak is kept in the folder, and measured again only if it is not there.
+        The peak of a machine's cores is kept in the folder, and measured only if it is not there.
         """
         kernels = []
         for implementation in self._own:
@@ -80,7 +79,13 @@ class YardstickPlan:
         machine = fingerprint(engine.machine)
         peak = None
         if self.roofline and (operands := _operands(prepared)) is not None:
-            peak = _peak(machine, operands, engine, storage, note)
+            cores = self.cores or usable_cores().to_pin_to
+            peak = read_peak(storage, machine, operands, cores)
+            if peak is None:
+                note("measuring what this machine can do at most")
+                peak = measure_peak(engine, operands)
+                if peak is not None:
+                    write_peak(storage, machine, peak, cores)
         return Yardsticks(machine, _argument_bytes(prepared), peak, tuple(kernels))
 
     def peers(
@@ -109,22 +114,6 @@ class YardstickPlan:
     def _own(self) -> tuple[Implementation, ...]:
         """TVM's own programs, which are timed once."""
         return tuple(one for one in self.implementations if one not in PEERS)
-
-
-def _peak(
-    machine: str,
-    operands: Operands,
-    engine: Engine,
-    storage: Path,
-    note: Callable[[str], None],
-) -> MachinePeak | None:
-    peak = read_peak(storage, machine, operands)
-    if peak is None:
-        note("measuring what this machine can do at most")
-        peak = measure_peak(engine, operands)
-        if peak is not None:
-            write_peak(storage, machine, peak)
-    return peak
 
 
 def taking_turns(implementations: Sequence[Implementation]) -> tuple[Implementation, ...]:

@@ -13,6 +13,7 @@ from typing import Final
 from pytest_ansorbench.records import CaseResult, Result
 from pytest_ansorbench.storage.entries import CaseEntry, FinalEntry
 from pytest_ansorbench.storage.journal import FOLDER, Past
+from pytest_ansorbench.storage.machine import PEAKS
 
 _TEMPORARY: Final = re.compile(r"\.([0-9a-f]{32}\.tmp|\d{4,}\.reserved)")
 """Files of a write that is under way, and of a number that is being taken."""
@@ -49,7 +50,7 @@ def left_over(storage_dir: Path) -> Iterator[Path]:
 
     A file that is younger than an hour may be under way.
     """
-    for folder in (storage_dir, storage_dir / FOLDER):
+    for folder in (storage_dir, storage_dir / FOLDER, storage_dir / PEAKS):
         for path in sorted(folder.glob(".*")):
             if _TEMPORARY.fullmatch(path.name) and _age_s(path) > _UNDER_WAY_S:
                 yield path

@@ -5,13 +5,16 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from pytest_ansorbench.codec import from_json, parse_json, to_json
 from pytest_ansorbench.records import MachinePeak, Operands
 from pytest_ansorbench.storage.files import UnwritableError, written_whole
+
+PEAKS: Final = "peaks"
+"""The folder of what machines can do at most."""
 
 #: What decides how fast a kernel can be, and stays as it is: no clock speed of the moment, no
 #: free memory, no release of a kernel that was updated overnight. Versions of packages are not
@@ -21,8 +24,12 @@ _STABLE: Final = ("system", "machine", "cpu", "logical_cores", "physical_cores",
 
 def fingerprint(machine: Mapping[str, Any]) -> str:
     """Twelve hexadecimal digits, equal for machines that may be expected to be equally fast."""
-    stable = json.dumps([*_stable(machine).values()], sort_keys=True, default=str)
-    return hashlib.sha256(stable.encode()).hexdigest()[:12]
+    return _digest([*_stable(machine).values()])
+
+
+def _digest(values: Sequence[Any]) -> str:
+    text = json.dumps(values, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 def machine_difference(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:
@@ -42,16 +49,23 @@ def _stable(machine: Mapping[str, Any]) -> dict[str, Any]:
     return {**stable, "gpu": gpu.get("name")} if isinstance(gpu, Mapping) else stable
 
 
-def read_peak(storage_dir: Path, machine: str, operands: Operands) -> MachinePeak | None:
-    """The peak of a machine, if it was measured before and can be read."""
+def read_peak(
+    storage_dir: Path, machine: str, operands: Operands, cores: Sequence[int] | None = None
+) -> MachinePeak | None:
+    """The peak of a machine's cores, if it was measured before and can be read.
+
+    None for the cores stands for those that TVM chooses.
+    """
     with contextlib.suppress(OSError, ValueError, RecursionError):
-        text = _path(storage_dir, machine, operands).read_text(encoding="utf-8")
+        text = _path(storage_dir, machine, operands, cores).read_text(encoding="utf-8")
         return from_json(MachinePeak, parse_json(text))
     return None
 
 
-def write_peak(storage_dir: Path, machine: str, peak: MachinePeak) -> None:
-    path = _path(storage_dir, machine, peak.operands)
+def write_peak(
+    storage_dir: Path, machine: str, peak: MachinePeak, cores: Sequence[int] | None = None
+) -> None:
+    path = _path(storage_dir, machine, peak.operands, cores)
     try:
         with written_whole(path) as stream:
             stream.write(json.dumps(to_json(peak), indent=1).encode("utf-8"))
@@ -61,5 +75,6 @@ def write_peak(storage_dir: Path, machine: str, peak: MachinePeak) -> None:
         ) from None
 
 
-def _path(storage_dir: Path, machine: str, operands: Operands) -> Path:
-    return storage_dir / "peaks" / f"{machine}-{operands}.json"
+def _path(storage_dir: Path, machine: str, operands: Operands, cores: Sequence[int] | None) -> Path:
+    pinned = "" if cores is None else f"-{_digest([*cores])}"
+    return storage_dir / PEAKS / f"{machine}-{operands}{pinned}.json"

@@ -9,6 +9,7 @@ import pytest
 from pytest_ansorbench.bench import FixedRepeats, YardstickPlan
 from pytest_ansorbench.bench import yardsticks as module
 from pytest_ansorbench.bench.prepared import PreparedCase, prepare
+from pytest_ansorbench.cores import usable_cores
 from pytest_ansorbench.storage import read_journal, read_peak
 from pytest_ansorbench.storage.entries import YardsticksEntry
 from pytest_ansorbench.workloads import BatchMatmul, Mlp
@@ -44,12 +45,21 @@ def test_a_result_has_them_once_a_case(make_session, peaks, tmp_path):
     assert found.argument_bytes == 2 * Doubling().flops * 4  # an input and an output
     session.run(Another(), [ONE], PLAN)
     assert len(peaks) == 1  # the machine is the same
-    assert read_peak(tmp_path / "storage", found.machine, "float32") == PEAK
+    cores = usable_cores().to_pin_to
+    assert read_peak(tmp_path / "storage", found.machine, "float32", cores) == PEAK
     entries = read_journal(session.journal).entries
     assert [entry.label for entry in entries if isinstance(entry, YardsticksEntry)] == [
         "doubling",
         "another",
     ]
+
+
+def test_other_cores_have_a_peak_of_their_own(prepared, target, peaks, tmp_path):
+    with FastEngine(target) as engine:
+        for cores in ((0, 1), (2, 3), (0, 1)):
+            plan = YardstickPlan(roofline=True, cores=cores)
+            assert plan.measured(prepared, engine, tmp_path, lambda what: None).peak == PEAK
+    assert len(peaks) == 2
 
 
 def test_without_a_wish_there_are_none(make_session, peaks):

@@ -233,14 +233,17 @@ def test_clean_deletes_what_holds_nothing_when_told_and_never_what_others_read(l
 
 def test_clean_deletes_what_killed_writers_have_left_when_told(storage, capsys):
     write(storage, *ENTRIES)
-    left = [storage / f".{'0a' * 16}.tmp", storage / "journals" / ".0002.reserved"]
+    temporary = f".{'0a' * 16}.tmp"
+    left = [storage / temporary, storage / "journals" / ".0002.reserved"]
+    left.append(storage / "peaks" / temporary)
+    left[-1].parent.mkdir()
     others = [storage / f".{'1b' * 16}.tmp", storage / ".hidden.tmp"]  # one is under way
     for path in (*left, *others):
         path.touch()
     for path in (*left, others[1]):
         os.utime(path, (0.0, 0.0))
     assert run("clean", "--storage", storage, "--yes") == 0
-    assert capsys.readouterr().out.count("killed while it wrote; --unreadable deletes it") == 2
+    assert capsys.readouterr().out.count("killed while it wrote; --unreadable deletes it") == 3
     assert all(path.exists() for path in left)
     assert run("clean", "--storage", storage, "--unreadable", "--yes") == 0
     assert not any(path.exists() for path in left)

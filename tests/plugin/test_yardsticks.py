@@ -6,6 +6,7 @@ import dataclasses
 
 import pytest
 
+from pytest_ansorbench.cores import usable_cores
 from pytest_ansorbench.report.columns import usual_columns
 from pytest_ansorbench.storage import read_result, write_peak, write_result
 from tests.saved_cases import SAVED, result_of
@@ -32,7 +33,8 @@ def test_both_are_in_the_result_the_table_and_the_details(project):
     )
 
     # A peak that was measured before is not measured again.
-    write_peak(project.root / ".ansor_bench", found.machine, PEAK)
+    cores = usable_cores().to_pin_to
+    write_peak(project.root / ".ansor_bench", found.machine, PEAK, cores)
     outcome = project.bench("--ansor-roofline", "--ansor-json=second.json", SHORT)
     assert outcome.code == 0, outcome.text
     second = read_result(project.root / "second.json")

@@ -25,6 +25,13 @@ def test_there_is_none_of_another_machine_nor_in_a_damaged_file(tmp_path: Path) 
         assert read_peak(tmp_path, "abc", "float32") is None
 
 
+def test_there_is_none_of_other_cores(tmp_path: Path) -> None:
+    write_peak(tmp_path, "abc", PEAK, range(200))
+    assert read_peak(tmp_path, "abc", "float32", range(200)) == PEAK
+    for others in (None, (0,), range(1, 200)):
+        assert read_peak(tmp_path, "abc", "float32", others) is None
+
+
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StorageError, match=r"cannot keep the machine's peak in .*abc-float32"):
