@@ -20,7 +20,7 @@ from pytest_ansorbench.hosted import HostedStrategy
 from pytest_ansorbench.packed import pack_program
 from pytest_ansorbench.records import SCHEMA_VERSION, CaseResult, MachineNoise, Result, TaskRecord
 from pytest_ansorbench.search import ResumeError
-from pytest_ansorbench.storage import Journal, Past, describe_commit
+from pytest_ansorbench.storage import Journal, Past, describe_commit, package_difference
 from pytest_ansorbench.storage.entries import JOURNAL_VERSION, CaseEntry, EndEntry, SessionEntry
 from pytest_ansorbench.travel import recorded
 from pytest_ansorbench.workloads.case import NetworkCase, case_version
@@ -93,17 +93,24 @@ class Session:
         return self._journal is None or self._journal.is_whole
 
     def prepare(self, cases: Sequence[str] = ()) -> None:
-        """Make the executor, and check that it fits the journal."""
+        """Make the executor, and check that it fits the journal.
+
+        Raises:
+            ResumeError: The journal's session began on another machine, or with other packages.
+        """
         self._executor = self.new_executor()
         # Who cannot say what it is cannot measure either, and says so before the first case.
         self._began_on = self._executor.machine
         self._planned = tuple(cases)
         if self.past is not None:
-            misfit = self._executor.session_misfit(self.past.session.machine)
-            if misfit:
+            then, other = self.past.session.machine, ""
+            if misfit := self._executor.session_misfit(then):
+                other = f"on another machine ({misfit})"
+            elif changed := package_difference(then, self._began_on):
+                other = f"with other packages ({changed})"
+            if other:
                 raise ResumeError(
-                    f"the run was begun on another machine ({misfit}); its runs cannot be mixed "
-                    "with this one's"
+                    f"the run was begun {other}; its runs cannot be mixed with this one's"
                 )
 
     def run(

@@ -32,6 +32,7 @@ from pytest_ansorbench.storage.journal import (
 from pytest_ansorbench.storage.machine import (
     fingerprint,
     machine_difference,
+    package_difference,
     read_peak,
     write_peak,
 )
@@ -69,6 +70,7 @@ __all__ = [
     "machine_difference",
     "merge_results",
     "newest",
+    "package_difference",
     "read_journal",
     "read_peak",
     "read_result",

@@ -42,6 +42,28 @@ def machine_difference(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:
     )
 
 
+def package_difference(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:
+    """Say which packages of two machines differ, e.g. `xgboost 2.1.4 is now 3.0.0`.
+
+    Those of their other toolchains count too, and none that only one of the two tells of.
+    """
+    then, now = _packages(one), _packages(other)
+    return "; ".join(
+        f"{name} {version} is now {now[name]}"
+        for name, version in then.items()
+        if name in now and version != now[name]
+    )
+
+
+def _packages(machine: Mapping[str, Any]) -> dict[str, Any]:
+    others = {f"{name}'s ": one for name, one in machine.get("toolchains", {}).items()}
+    return {
+        f"{whose}{name}": version
+        for whose, one in {"": machine, **others}.items()
+        for name, version in one.get("packages", {}).items()
+    }
+
+
 def _stable(machine: Mapping[str, Any]) -> dict[str, Any]:
     """What a machine's speed hangs on; of one that measures on a GPU also which."""
     stable = {key: machine.get(key) for key in _STABLE}

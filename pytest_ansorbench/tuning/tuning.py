@@ -138,6 +138,8 @@ class Tuning:
             begun = replace(
                 past.session,
                 journal_version=JOURNAL_VERSION,
+                # Those of calls in months, which each repeat tells.
+                machine={**past.session.machine, "packages": {}},
                 settings=recorded,
                 commit=describe_commit(self._root),
                 cases=tuple(self._ids),

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
 import signal
+from contextlib import nullcontext
 
 import pytest
 
@@ -380,6 +382,31 @@ def test_another_machine_cannot_go_on(make_session, target):
     elsewhere = make_session(FastEngine(target, cpu="another"), past=past)
     with pytest.raises(ResumeError, match="cpu: made up is now another"):
         elsewhere.prepare()
+
+
+@pytest.mark.parametrize(
+    ("xgboost", "tvm", "what"),
+    [
+        ("2.1", "0.26", ""),
+        ("3.0", "0.26", "with other packages (xgboost 2.1 is now 3.0); its runs cannot"),
+        ("2.1", "0.27", "with other packages (old's apache-tvm 0.26 is now 0.27)"),
+    ],
+)
+def test_other_packages_cannot_go_on(make_session, target, xgboost, tvm, what):
+    def engine(xgboost, tvm):
+        made = FastEngine(target)
+        old = {"python": "3.12.1", "packages": {"apache-tvm": tvm}}
+        made.machine = {
+            **made.machine,
+            "packages": {"xgboost": xgboost},
+            "toolchains": {"old": old},
+        }
+        return made
+
+    past = interrupted_at(make_session(engine("2.1", "0.26")), 3)
+    session = make_session(engine(xgboost, tvm), past=past)
+    with pytest.raises(ResumeError, match=re.escape(what)) if what else nullcontext():
+        session.prepare()
 
 
 def test_a_broken_engine_costs_one_case(make_session, target):

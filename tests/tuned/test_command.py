@@ -343,17 +343,30 @@ def test_a_file_is_no_folder(place, capsys):
     assert "bad -o 'out': expected a folder, e.g. tuned" in capsys.readouterr().err
 
 
+def now_with(monkeypatch, **changes):
+    """Have engines of a changed machine from now on."""
+    made = toolchains.local_engine
+
+    def changed(*settings):
+        engine = made(*settings)
+        engine.machine = {**engine.machine, **changes}
+        return engine
+
+    monkeypatch.setattr(toolchains, "local_engine", changed)
+
+
+@fast
+def test_a_folder_outlives_packages(place, monkeypatch):
+    for trials, version in (("2", "2.1"), ("4", "3.0"), ("6", "3.1")):
+        now_with(monkeypatch, packages={"xgboost": version})
+        assert place.quickly("models:product", "--trials", trials) == 0
+    assert len(place.trials()) == 6
+
+
 @fast
 def test_a_folder_of_another_machine_is_refused(place, capsys, monkeypatch):
     assert place.quickly("models:product", "--trials", "2") == 0
-    made = toolchains.local_engine
-
-    def elsewhere(*settings):
-        engine = made(*settings)
-        engine.machine = {**engine.machine, "cpu": "another"}
-        return engine
-
-    monkeypatch.setattr(toolchains, "local_engine", elsewhere)
+    now_with(monkeypatch, cpu="another")
     assert place.quickly("models:product", "--trials", "4") == 2
     err = capsys.readouterr().err
     assert "bad -o 'out': the run was begun on another machine (cpu: " in err
