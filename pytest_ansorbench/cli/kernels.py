@@ -29,8 +29,9 @@ def add_command(commands: argparse._SubParsersAction[Any]) -> None:
         help="make the kernels of results again and measure them, without a search",
         description="Applies the fastest schedule of each task of some results again, compiles it "
         "with today's toolchain and measures it: against another toolchain or other options, slice "
-        "by slice in turn, or against the latencies that were recorded, on the same machine only. "
-        "With --arms the kernels of several arms are compared with each other.",
+        "by slice in turn, or against recorded latencies, on the same machine only. What was cold "
+        "when the result was measured is cold again. With --arms the kernels of several arms are "
+        "compared with each other.",
         epilog="exit codes, for git bisect run: 0 gates hold or are not there, 1 one is broken, "
         "2 wrong usage, 125 one is undecided, or a toolchain does not start or cannot measure",
     )

@@ -579,8 +579,8 @@ OPTIONS: Final = (
         "kernels.against",
         "against PYTHON",
         "with --ansor-kernels: interpreter of another environment with pytest-ansorbench, "
-        "whose TVM builds the reference; without it recorded latencies are the reference, on "
-        "the same machine only",
+        "whose TVM builds the reference; without it recorded latencies of the same machine and "
+        "caches are the reference",
         values.text(".venv-main/bin/python"),
     ),
     Option(

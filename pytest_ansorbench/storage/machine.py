@@ -60,7 +60,7 @@ def _packages(machine: Mapping[str, Any]) -> dict[str, Any]:
     return {
         f"{whose}{name}": version
         for whose, one in {"": machine, **others}.items()
-        for name, version in one.get("packages", {}).items()
+        for name, version in (one.get("packages") or {}).items()
     }
 
 

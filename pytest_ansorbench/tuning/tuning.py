@@ -138,7 +138,7 @@ class Tuning:
             begun = replace(
                 past.session,
                 journal_version=JOURNAL_VERSION,
-                # Those of calls in months, which each repeat tells.
+                # Calls may be months and versions apart: each repeat tells its own packages.
                 machine={**past.session.machine, "packages": {}},
                 settings=recorded,
                 commit=describe_commit(self._root),
