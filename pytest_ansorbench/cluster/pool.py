@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest_ansorbench
-from pytest_ansorbench.cluster.settings import RESOURCE
+from pytest_ansorbench.cluster.workers import workers_of
 from pytest_ansorbench.environment import ToolchainError, check_toolchain, resolve_target
 from pytest_ansorbench.measure.local.machine import describe_machine
 
@@ -55,8 +55,8 @@ class Pool:
         """Find out which workers there are, and ask new ones; OSError if the scheduler is gone."""
         there = {
             address: str(info["name"])
-            for address, info in self._client.scheduler_info()["workers"].items()
-            if info["resources"].get(RESOURCE) and info["status"] in ("running", "paused")
+            for address, info in workers_of(self._client).items()
+            if info["status"] in ("running", "paused")
         }
         self.fit = {address: one for address, one in self.fit.items() if address in there}
         for address, name in there.items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -41,6 +42,16 @@ def block_key(session: str, case: str, seed: int, submission: str) -> str:
     return f"ansor-bench-{session}-{seed}-{submission}-{case}"
 
 
+def workers_of(client: Any) -> dict[str, Mapping[str, Any]]:
+    """What the scheduler knows of workers that take blocks, by address; OSError if it is gone.
+
+    `Client.scheduler_info` tells of five at most (2025.4 to 2026.6), and gives what the client has
+    in memory, which its own periodic look, at five or none, may have replaced meanwhile.
+    """
+    there = client.sync(client.scheduler.identity)["workers"]
+    return {address: info for address, info in there.items() if info["resources"].get(RESOURCE)}
+
+
 @dataclass(frozen=True)
 class WorkerActivity:
     """A worker that takes blocks, and which one it is at."""
@@ -67,7 +78,7 @@ class ClusterWatch:
     def look(self) -> tuple[WorkerActivity, ...]:
         """The workers that take blocks, by name."""
         try:
-            there = self._client.scheduler_info()["workers"]
+            there = workers_of(self._client)
             at_work = self._client.processing()
         except (OSError, TimeoutError) as error:
             raise EngineError(
@@ -75,8 +86,6 @@ class ClusterWatch:
             ) from None
         found = []
         for address, info in there.items():
-            if not info["resources"].get(RESOURCE):
-                continue
             name, keys = str(info["name"]), map(str, at_work.get(address, ()))
             block = next(filter(None, map(_KEY.fullmatch, keys)), None)
             found.append(

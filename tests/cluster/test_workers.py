@@ -1,0 +1,25 @@
+"""All workers are found, however many there are."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from distributed import Client
+
+from pytest_ansorbench.cluster.pool import Pool
+from pytest_ansorbench.cluster.settings import ClusterAddress
+from pytest_ansorbench.cluster.workers import ClusterWatch
+from tests.cluster.conftest import ANSWER
+from tests.cluster.dask_processes import wait_until
+from tests.cluster.replayed import identify
+
+
+def test_more_than_five_workers_are_found(mortal, monkeypatch):
+    """Of which some versions of `distributed` tell, unless they are asked for more."""
+    monkeypatch.setattr(Client.scheduler_info, "__defaults__", (5,))
+    mortal.top_up(6)
+    with ClusterWatch(ClusterAddress.parse(mortal.address)) as watch:
+        wait_until(lambda: len(watch.look()) >= 6, timeout_s=20.0)
+    with Client(mortal.address, set_as_default=False) as client:
+        pool = Pool(client, partial(identify, ANSWER), ANSWER["requirements"])
+        wait_until(lambda: pool.refresh() or len(pool.fit) >= 6, timeout_s=20.0)
