@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import itertools
 import time
-from collections import deque
 from typing import TYPE_CHECKING, Any, Final
 
 from pytest_ansorbench.measure.engine import EngineError
@@ -34,7 +33,7 @@ class DeviceSession(Asking):
         self.check = check  # of the programs in it
         self.functions = functions  # of a program, at most
         self.old_s = old_s  # when it is to be renewed
-        self.uploading: deque[RemoteProgram] = deque()  # that it has not replied to yet
+        self.uploading: RemoteProgram | None = None  # that it has not replied to yet
 
 
 class Relays:
@@ -93,17 +92,21 @@ class Relays:
         return session
 
     def settled(self) -> DeviceSession | None:
-        """The session, once all that was begun to be uploaded is there; None if there is none."""
-        while (session := self.living()) is not None and session.uploading:
-            session.allow(_OPEN_S)
-            try:
-                session.receive()
-            except ProgramError:
-                session.uploading.popleft()  # its failure is told when it is to be run
-            except ProgramFailure:
-                self.drop()
-            else:
-                session.uploading.popleft().uploaded_to = session
+        """The session, once what was begun to be uploaded is there; None if there is none."""
+        session = self.living()
+        if session is None or session.uploading is None:
+            return session
+        session.allow(_OPEN_S)
+        try:
+            session.receive()
+        except ProgramError:
+            pass  # its failure is told when it is to be run
+        except ProgramFailure:
+            self.drop()
+            return None
+        else:
+            session.uploading.uploaded_to = session
+        session.uploading = None
         return session
 
     def living(self) -> DeviceSession | None:
@@ -150,8 +153,11 @@ class RemoteProgram(Runnable):
         self._timeout_s = 0.0
 
     def upload(self) -> None:
-        """Begin to upload it, if there is a session, and return at once."""
-        session = self._relays.living()
+        """Begin to upload it, if there is a session, once the one before it is there.
+
+        A process that waits for its device reads nothing, and to send has no time limit.
+        """
+        session = self._relays.settled()
         if session is None:
             return
         try:
@@ -159,7 +165,7 @@ class RemoteProgram(Runnable):
         except WorkerDied:
             self._relays.drop()
         else:
-            session.uploading.append(self)
+            session.uploading = self
 
     def get_ready(self) -> None:
         """See to it that the session lasts for its measurement."""

@@ -6,6 +6,7 @@ import dataclasses
 import platform
 import re
 import signal
+import threading
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,6 +18,7 @@ from pytest_ansorbench.environment import ToolchainError, resolve_target
 from pytest_ansorbench.measure.engine import EngineError
 from pytest_ansorbench.measure.policy import FixedMeasurement
 from pytest_ansorbench.measure.program import Program
+from pytest_ansorbench.measure.remote import relay
 from pytest_ansorbench.measure.remote.engine import RemoteEngine
 from pytest_ansorbench.measure.remote.libraries import linker_of
 from pytest_ansorbench.measure.remote.relay_main import MODALIAS, RelayMain
@@ -138,6 +140,22 @@ def test_a_device_that_is_killed_and_a_kernel_that_crashes_cost_the_session(trac
             [crashed] = measure(own, ["crash"], check)
             assert crashed.status == "run-error"
             assert own.restarts == restarts + 1
+
+
+def test_a_device_that_falls_silent_during_an_upload_costs_the_session(tracker, check, monkeypatch):
+    """However many programs are built meanwhile: more than a channel takes."""
+    monkeypatch.setattr(relay, "_OPEN_S", 1.0)
+    with devices.server(tracker, "mute") as device, make_engine(tracker, "mute") as own:
+        own.build([kernel("fine")], check)
+        for process in (device.process, *device.process.children(recursive=True)):
+            process.suspend()
+        fails_in_the_end = threading.Timer(20.0, device.end)
+        fails_in_the_end.start()
+        built = own.build([kernel("fine")] * 24, check)
+        assert fails_in_the_end.is_alive()
+        fails_in_the_end.cancel()
+        assert {one.status for one in built} == {"ok"}
+        assert own.restarts == 1
 
 
 def test_a_tracker_without_devices_is_waited_for_and_given_up(tracker, check):
