@@ -88,7 +88,7 @@ class LiveWork:
             storage=Path(worker.local_directory),
             noise_check_s=self.site.noise_check_s,
             slice_ms=self.slices_ms.get(fingerprint(engine.machine)),
-            yardsticks=self.site.yardsticks,
+            yardsticks=replace(self.site.yardsticks, cores=settings.cores),
         )
 
 

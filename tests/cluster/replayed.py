@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from pytest_ansorbench.bench.blocks import Block
 from pytest_ansorbench.cluster.courier import UnfitError
+from pytest_ansorbench.cluster.work import LiveWork
 from pytest_ansorbench.measure.engine import EngineError, UntunedError
 from pytest_ansorbench.search import ResumeError
 from pytest_ansorbench.storage import from_line
@@ -41,6 +43,12 @@ def read(data: bytes) -> tuple[str, str, int]:
 
     case = cloudpickle.loads(data).case
     return type(case).__name__, case.id, len(case.tasks())
+
+
+def cores_of(work: LiveWork) -> Sequence[int] | None:
+    """Cores that other libraries run on at a worker."""
+    with closing(work._site()) as site:
+        return site.yardsticks.cores
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import sys
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from pytest_ansorbench.measure.local.machine import describe_machine
 from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.workloads.case import case_version
 from tests.bench.conftest import ONE, RUNS
-from tests.cluster.replayed import read
+from tests.cluster.replayed import cores_of, read
 from tests.faults import Doubling
 
 SITE = SiteSettings(None, EngineSettings(), 0.0, YardstickPlan(), {})
@@ -56,6 +57,21 @@ def test_another_version_of_the_case_is_refused():
 def test_what_cannot_be_read_there_is_refused():
     with pytest.raises(UnfitError, match="cannot be made there"):
         work(b"nothing")._unpacked()
+
+
+def test_other_libraries_run_on_the_cores_of_their_worker(three_workers):
+    from distributed import Client
+
+    last = max(os.sched_getaffinity(0))
+    target = '{"kind": "llvm", "num-cores": 1}'
+    shared_out = dataclasses.replace(SITE, target=target, cores={"two": (last,)})
+    asked = LiveWork(shared_out, {}, b"", {})
+    with Client(three_workers.address, set_as_default=False) as client:
+        found = {
+            name: client.submit(cores_of, asked, workers=[name], pure=False).result(timeout=60.0)
+            for name in ("one", "two")
+        }
+    assert found == {"one": None, "two": (last,)}
 
 
 MODULE = """
