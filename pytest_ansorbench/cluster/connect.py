@@ -38,8 +38,8 @@ def cluster_executor(
     check_toolchain()
     if settings.address.workers:
         site = _shared_out(site, settings.address.workers)
-    client, cluster = _connected(settings.address, settings.patience_s)
     expected = requirements(describe_machine())
+    client, cluster = _connected(settings.address, settings.patience_s)
 
     def work_of(block: Block, slices_ms: Mapping[str, float]) -> LiveWork:
         try:
@@ -73,7 +73,11 @@ def _connected(address: ClusterAddress, patience_s: float) -> tuple[Any, Any]:
             f"the workers did not start ({type(error).__name__}: {error}); is something killing "
             "them, or is the machine out of memory?"
         ) from None
-    return connected(cluster.scheduler_address, patience_s), cluster
+    try:
+        return connected(cluster.scheduler_address, patience_s), cluster
+    except BaseException:
+        cluster.close()
+        raise
 
 
 def _shared_out(site: SiteSettings, workers: int) -> SiteSettings:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 
+import psutil
 import pytest
 
 from pytest_ansorbench.bench import YardstickPlan
-from pytest_ansorbench.cluster.connect import _shared_out
+from pytest_ansorbench.cluster.connect import _connected, _shared_out
+from pytest_ansorbench.cluster.settings import ClusterAddress
 from pytest_ansorbench.cluster.work import SiteSettings
 from pytest_ansorbench.environment import MisfitError
+from pytest_ansorbench.measure.engine import EngineError
 from pytest_ansorbench.measure.settings import EngineSettings
 
 
@@ -54,3 +57,10 @@ def test_threads_that_were_asked_for_stay():
 def test_more_than_there_is_is_refused(target, workers, message):
     with pytest.raises(MisfitError, match=message):
         _shared_out(site(target), workers)
+
+
+def test_workers_that_cannot_be_connected_to_are_ended():
+    before = {*psutil.Process().children(recursive=True)}
+    with pytest.raises(EngineError, match=r"no Dask scheduler at .* within 1e-06 s"):
+        _connected(ClusterAddress(workers=1), 1e-6)
+    assert {*psutil.Process().children(recursive=True)} <= before
