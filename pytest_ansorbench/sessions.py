@@ -22,7 +22,7 @@ from pytest_ansorbench.budget import BudgetError
 from pytest_ansorbench.cluster.connect import cluster_executor
 from pytest_ansorbench.cluster.work import SiteSettings
 from pytest_ansorbench.cores import threads_of, usable_cores
-from pytest_ansorbench.environment import MisfitError, ToolchainError
+from pytest_ansorbench.environment import MisfitError, ToolchainError, device_name
 from pytest_ansorbench.hosted import UnhostableError
 from pytest_ansorbench.measure.engine import EngineError, UntunedError
 from pytest_ansorbench.measure.local.toolchains import joint_engine
@@ -103,28 +103,37 @@ def executor_of(
     yardsticks = YardstickPlan(
         experiment.roofline, experiment.reference_kernels, settings.engine.cores
     )
+    executor: Executor
     if settings.cluster.address is not None:
         site = SiteSettings(settings.target, settings.engine, noise_check_s, yardsticks, {})
-        return cluster_executor(settings.cluster, site, root, tell)
-    engine = engine_of(settings)
-    if engine.target.kind.name == "cuda":
-        _check_peers_on_gpu(yardsticks)
-    note = usable_cores().note(threads_of(engine.target))
-    if note and settings.remote.address is None:
-        tell(note)
-    return LocalExecutor(
-        Site(
-            engine,
-            storage=storage,
-            noise_check_s=noise_check_s,
-            yardsticks=yardsticks,
+        executor = cluster_executor(settings.cluster, site, root, tell)
+    else:
+        engine = engine_of(settings)
+        note = usable_cores().note(threads_of(engine.target))
+        if note and settings.remote.address is None:
+            tell(note)
+        executor = LocalExecutor(
+            Site(
+                engine,
+                storage=storage,
+                noise_check_s=noise_check_s,
+                yardsticks=yardsticks,
+            )
         )
-    )
+    try:
+        _check_peers(yardsticks, executor.target)
+    except MisfitError:
+        executor.close()
+        raise
+    return executor
 
 
-def _check_peers_on_gpu(yardsticks: YardstickPlan) -> None:
-    """Refuse libraries that compute on no GPU: MisfitError."""
-    if not {*taking_turns(yardsticks.implementations)} <= {*_ON_GPU}:
+def _check_peers(yardsticks: YardstickPlan, target: str) -> None:
+    """Refuse libraries that do not compute where kernels of a target, JSON, run: MisfitError."""
+    from tvm.target import Target
+
+    others = {*taking_turns(yardsticks.implementations)} - {*_ON_GPU}
+    if others and device_name(Target(target)) == "cuda":
         raise MisfitError(
             "reference_kernels",
             ",".join(yardsticks.implementations),

@@ -104,6 +104,17 @@ def test_workers_can_be_started_here_and_share_out_the_cores(project):
     assert {one.pid for one in psutil.Process().children(recursive=True)} <= before
 
 
+def test_libraries_that_compute_on_no_gpu_are_refused_once_it_is_known(project, workers):
+    outcome = project.bench(
+        f"--ansor-cluster={workers.address}",
+        '--ansor-target={"kind": "cuda", "arch": "sm_90"}',
+        "--ansor-reference-kernels=numpy",
+    )
+    assert outcome.code == 4, outcome.text
+    refused = "bad --ansor-reference-kernels 'numpy': on a GPU other libraries are not timed"
+    assert refused in outcome.text
+
+
 NOWHERE = "--ansor-cluster=127.0.0.1:9"
 
 
