@@ -59,6 +59,11 @@ def _check_processes(config: pytest.Config, settings: Settings) -> None:
                 "bad option -n: each process has a journal of its own; resume them one by one, "
                 "without -n"
             )
+        if settings.files.learn is not None:
+            raise pytest.UsageError(
+                "bad option -n: each process has a journal of its own, and a model learns from "
+                "one; learn without -n"
+            )
     if settings.has_suite_gates:
         raise pytest.UsageError(
             "bad option -n: a gate of the suite is about the runs of all processes; hold the "

@@ -108,6 +108,7 @@ NOWHERE = "--ansor-rpc=127.0.0.1:9:x"
             "bad option -n: a gate of the suite is about the runs of all processes",
         ),
         ([NOWHERE, "-n2", "--ansor-resume"], "bad option -n: each process has a journal"),
+        ([NOWHERE, "-n2", "--ansor-learn=own"], "bad option -n: each process has a journal"),
         ([NOWHERE, "--ansor-cores=0"], "bad --ansor-cores: it is about this machine"),
         ([NOWHERE, "--ansor-roofline"], "bad --ansor-roofline: it is about this machine"),
         ([NOWHERE, "--ansor-caches=network"], "bad --ansor-caches: it is about this machine"),
