@@ -18,7 +18,6 @@ from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.options.declarations import NEWEST, flag_of
 from pytest_ansorbench.options.refusals import in_options
 from pytest_ansorbench.options.settings import Settings
-from pytest_ansorbench.plugin import workers
 from pytest_ansorbench.plugin.arms import Arms
 from pytest_ansorbench.plugin.collected import Collected
 from pytest_ansorbench.plugin.refusals import failure, passed_over, usage
@@ -195,8 +194,6 @@ class Searches:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         """End all processes before the result is stored: a last look at the machine is in it."""
-        if workers.is_worker(self._config):
-            return
         self._over = session
         ran_all = exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
         stopped = session.shouldstop or session.shouldfail

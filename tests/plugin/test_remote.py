@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_ansorbench.storage import read_result
+from pytest_ansorbench.storage import list_journals, read_journal, read_result
 from tests.measure.remote import devices
 
 
@@ -72,6 +72,8 @@ def test_each_process_of_xdist_has_a_device(project, tracker):
     assert sorted(case.case for case in result.cases) == ["another", "doubling"]
     assert all(len(case.runs) == 2 for case in result.cases)
     assert all(name in outcome.out for name in ("doubling", "another"))
+    journals = list_journals(project.root / ".ansor_bench")
+    assert [read_journal(path).finished for path in journals] == [True, True]
 
 
 @pytest.mark.slow
