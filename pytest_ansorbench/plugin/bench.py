@@ -320,6 +320,8 @@ class Bench:
             self._baseline.changes += handed.changes
         self._suite.adopt(handed)
         self._shards = handed.shards or self._shards
+        self._notes += [note for note in handed.notes if note not in self._notes]
+        self._unasked.update(handed.unasked)
         self._saving.write_json(self._result())
 
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
@@ -390,6 +392,8 @@ class Bench:
             suites=self._suite.verdicts or (),
             suite_changes=self._suite.changes,
             shards=self._shards,
+            notes=tuple(self._notes),
+            unasked=self._unasked,
         )
 
 

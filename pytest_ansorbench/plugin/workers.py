@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import pytest
@@ -32,6 +33,8 @@ class Handed:
     suites: tuple[SuiteVerdict, ...] = ()  # if it was the one that judged all cases together
     suite_changes: tuple[CaseChanges, ...] = ()  # likewise
     shards: Shards | None = None  # which part of the session it runs; None for all of it
+    notes: tuple[str, ...] = ()  # lines for the end of the summary
+    unasked: Mapping[str, Any] = field(default_factory=dict)  # how many tests lack which gates
 
 
 def send(config: pytest.Config, handed: Handed) -> None:

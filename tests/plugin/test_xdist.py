@@ -35,3 +35,13 @@ def test_cases_suite_and_comparison_are_told_and_judged_as_without(everything):
     [suite] = result["suites"]
     assert suite["cases"] == ["a", "b", "c"]
     assert [gate["outcome"] for gate in suite["gates"]] == ["broken", "holds"]
+
+
+def test_what_processes_have_to_say_is_told_once(everything):
+    everything.replace("test_cases.py", "bench()", "bench(min_throughput_ratio=2)")
+    words = ("--ansor-replay=saved.json", "--ansor-strategy=default", "--ansor-shard=1/1")
+    outcome = everything.bench(*words, "-n2")
+    assert outcome.code == 0, outcome.text
+    lines = outcome.out.splitlines()
+    assert "not asked for, as default names no challenger: min_throughput_ratio (3 tests)" in lines
+    assert len([line for line in lines if line.startswith("shard 1/1: ")]) == 1
