@@ -62,6 +62,21 @@ _THIS_MACHINES: Final = (
     "experiment.reference_kernels",
     "engine.caches=network",
 )
+_OF_SEARCHES: Final = (
+    "replay",
+    "resume",
+    "reference",
+    "control",
+    "shard",
+    "toolchains",
+    "baseline.compare",
+    "experiment.roofline",
+    "experiment.reference_kernels",
+    "files.save",
+    "files.autosave",
+    "files.report",
+    "files.learn",
+)
 _WHICH_KERNELS: Final = ": expected {other} with it, to say which kernels to make"
 _ON_ANOTHER: Final = "it is about this machine, and with {other} programs run on another"
 _ONE_MACHINES: Final = (
@@ -73,11 +88,7 @@ _ONE_MACHINES: Final = (
     "files.learn",
 )
 _CONFLICTS: Final = (
-    *_beside(
-        "kernels.result",
-        "{other} searches nothing",
-        ("replay", "resume", "baseline.compare", "files.save"),
-    ),
+    *_beside("kernels.result", "{other} searches nothing", _OF_SEARCHES),
     *_beside("kernels.result", "kernels of {other} are in no network", ("engine.caches=network",)),
     _needed("kernels.against", "kernels.result", _WHICH_KERNELS),
     _needed("kernels.variants", "kernels.result", _WHICH_KERNELS),

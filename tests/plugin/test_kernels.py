@@ -101,19 +101,39 @@ def test_a_case_that_was_not_saved_is_skipped(benched):
         ([KERNELS, "--ansor-variant=x"], "expected NAME:KEY=VALUE"),
         ([KERNELS, "--ansor-variant=x:mcpu=z80"], "no CPU 'z80'"),
         ([KERNELS, "--ansor-against=/nowhere/python"], "cannot start the interpreter"),
-        ([KERNELS, "--ansor-resume"], "bad --ansor-resume: --ansor-kernels searches nothing"),
         (
             [KERNELS, "--ansor-caches=cold"],
             "its latencies were measured with other caches (warm is now cold); give --ansor-ag",
         ),
         ([KERNELS, "--ansor-caches=network"], "kernels of --ansor-kernels are in no network; le"),
-        ([KERNELS, "--ansor-save=x"], "bad --ansor-save: --ansor-kernels searches nothing"),
     ],
 )
 def test_what_cannot_be_is_refused_before_anything_runs(benched, words, message):
     outcome = benched.bench(*words)
     assert outcome.code == 4, outcome.text
     assert message in outcome.err
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        "--ansor-autosave",
+        "--ansor-control",
+        "--ansor-learn=own",
+        "--ansor-reference-kernels=untuned",
+        "--ansor-reference=saved.json",
+        "--ansor-report=html:r.html",
+        "--ansor-resume",
+        "--ansor-roofline",
+        "--ansor-save=x",
+        "--ansor-shard=1/2",
+        "--ansor-toolchain=old=python",
+    ],
+)
+def test_options_of_searches_are_refused(benched, option):
+    outcome = benched.bench(KERNELS, option)
+    assert outcome.code == 4, outcome.text
+    assert f"bad {option.partition('=')[0]}: --ansor-kernels searches nothing" in outcome.err
 
 
 def test_a_result_without_schedules_is_refused(benched):
