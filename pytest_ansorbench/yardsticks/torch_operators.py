@@ -231,6 +231,10 @@ def _(operator: ArgMax, recorder: Recorder, data: Any) -> Any:
 
 @_expression.register(TopK)
 def _(operator: TopK, recorder: Recorder, data: Any) -> Any:
+    if np.dtype(operator.dtype).itemsize < 4:
+        raise NoKernel(
+            f"torch.topk has no order of equal elements, of which {operator.dtype} has many"
+        )
     return data.topk(operator.k, 1)[1]
 
 

@@ -167,6 +167,9 @@ def test_the_largest_of_a_row_come_first():
     rows = np.array([[0.5, -1, 0.5, 0.25], [-3, -2, -1, -1]], np.float32)
     assert workloads.ArgMax(m=2, n=4).reference(rows).tolist() == [0, 2]
     assert workloads.TopK(m=2, n=4, k=3).reference(rows).tolist() == [[0, 2, 3], [2, 3, 1]]
+    unsigned = np.array([[1, 0, 255, 255]], np.uint8)
+    assert workloads.ArgMax(m=1, n=4, dtype="uint8").reference(unsigned).tolist() == [2]
+    assert workloads.TopK(m=1, n=4, k=3, dtype="uint8").reference(unsigned).tolist() == [[2, 3, 0]]
 
 
 def test_packed_products_are_the_plain_ones():
@@ -261,6 +264,8 @@ def test_every_field_changes_the_id():
         ),
         ("packed-dense-m384-n768-k768-uint8", workloads.PackedDense(m=384, n=768, k=768)),
         ("matmul-b1-m16-n2048-k7168", workloads.BatchMatmul(batch=1, m=16, n=2048, k=7168)),
+        ("argmax-m1-n128256", workloads.ArgMax(m=1, n=128256)),
+        ("topk-m32-n128-k8", workloads.TopK(m=32, n=128, k=8)),
     ],
 )
 def test_ids_that_saved_results_will_rely_on(case_id, expected):

@@ -90,6 +90,22 @@ def test_layers_agree_with_their_references(operator, target):
     run_and_check(operator, target)
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float16", "int8"])
+@pytest.mark.parametrize(
+    "operator", [workloads.ArgMax(m=5, n=9), workloads.TopK(m=5, n=9, k=3)], ids=str
+)
+def test_rankings_in_other_types_agree_with_their_references(operator, dtype, target):
+    run_and_check(replace(operator, dtype=dtype), target)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+def test_of_the_least_number_in_a_row_the_first_is_the_largest(unchecked, dtype, target):
+    operator = workloads.ArgMax(m=2, n=3, dtype=dtype)
+    (task,) = operator.tasks()
+    rows = np.full((2, 3), np.iinfo(dtype).min, dtype)
+    assert run(task.mod, target, [rows], (2,), "int32").tolist() == [0, 0]
+
+
 @pytest.mark.parametrize("operator", windows(), ids=str)
 def test_programs_agree_with_their_references(operator, target):
     run_and_check(operator, target)

@@ -115,7 +115,7 @@ def test_torch(operator: Operator) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float16", "bfloat16"])
-@pytest.mark.parametrize("operator", [EVERYWHERE[0], *IN_TORCH[:-1]], ids=str)
+@pytest.mark.parametrize("operator", [EVERYWHERE[0], *IN_TORCH[:-1], ArgMax(m=3, n=9)], ids=str)
 def test_torch_in_other_types(operator: Operator, dtype: str) -> None:
     agrees(replace(operator, dtype=dtype), torch_kernels.eager_kernel)
 
@@ -128,6 +128,11 @@ def test_images_and_kernels_have_their_channels_last_in_torch(operator: Operator
     kernels = torch_operators.operator_module(operator).buffers()
     for tensor in (*images, *kernels):
         assert tensor.ndim < 4 or tensor.is_contiguous(memory_format=torch.channels_last)
+
+
+def test_torch_says_not_which_of_equal_elements_comes_first() -> None:
+    with pytest.raises(NoKernel, match="no order of equal elements, of which bfloat16 has many"):
+        agrees(TopK(m=3, n=9, k=2, dtype="bfloat16"), torch_kernels.eager_kernel)
 
 
 @pytest.mark.parametrize("operator", EVERYWHERE, ids=str)

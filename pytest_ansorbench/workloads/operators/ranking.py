@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from pytest_ansorbench.workloads.operator import Operator
-from pytest_ansorbench.workloads.operators.shape import BadShape, Shaped
+from pytest_ansorbench.arrays import is_float
+from pytest_ansorbench.workloads.operators.shape import BadShape
+from pytest_ansorbench.workloads.operators.typed import ALL, Typed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -16,8 +18,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Ranking(Shaped, Operator):
-    """Indices of elements of each row of an m by n matrix, as int32.
+class _Ranking(Typed):
+    """Indices of elements of each row of an m by n matrix, as int32, in which they are summed.
 
     Attributes:
         m: Rows.
@@ -26,6 +28,8 @@ class _Ranking(Shaped, Operator):
 
     m: int
     n: int
+
+    accumulators: ClassVar[Mapping[str, Sequence[str]]] = {dtype: ("int32",) for dtype in ALL}
 
     @property
     def reduction_length(self) -> int:
@@ -37,7 +41,7 @@ class _Ranking(Shaped, Operator):
 
     @property
     def output_dtype(self) -> str:
-        return "int32"
+        return self.sum_dtype
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,22 +52,25 @@ class ArgMax(_Ranking):
     """
 
     @property
-    def id(self) -> str:
+    def shape_id(self) -> str:
         return f"argmax-m{self.m}-n{self.n}"
 
     @property
     def flops(self) -> int:
         return self.m * self.n
 
-    def expression(self, *inputs: te.Tensor) -> te.Tensor:
+    def sums(self, *inputs: te.Tensor) -> te.Tensor:
         from tvm import topi
 
         (data,) = inputs
+        if not is_float(np.dtype(self.dtype)):
+            # TVM begins with the type's least number at index -1, and keeps it in a row of those.
+            data = topi.cast(data, self.sum_dtype)
         return topi.argmax(data, axis=1)
 
-    def reference(self, *inputs: NDArray[np.float32]) -> NDArray[np.int32]:
+    def exact(self, *inputs: NDArray[np.float64]) -> NDArray[np.float64]:
         (data,) = inputs
-        return np.asarray(np.argmax(data, axis=1), np.int32)
+        return np.asarray(np.argmax(data, axis=1), np.float64)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,14 +95,14 @@ class TopK(_Ranking):
             raise BadShape("k", self.k, f"at most n {self.n}", self.n)
 
     @property
-    def id(self) -> str:
+    def shape_id(self) -> str:
         return f"topk-m{self.m}-n{self.n}-k{self.k}"
 
     @property
     def flops(self) -> int:
         return self.m * self.n * (self.n + self.k)
 
-    def expression(self, *inputs: te.Tensor) -> te.Tensor:
+    def sums(self, *inputs: te.Tensor) -> te.Tensor:
         from tvm import te
 
         (data,) = inputs
@@ -119,6 +126,6 @@ class TopK(_Ranking):
             name="topk",
         )
 
-    def reference(self, *inputs: NDArray[np.float32]) -> NDArray[np.int32]:
+    def exact(self, *inputs: NDArray[np.float64]) -> NDArray[np.float64]:
         (data,) = inputs
-        return np.argsort(-data, axis=1, kind="stable")[:, : self.k].astype(np.int32)
+        return np.argsort(-data, axis=1, kind="stable")[:, : self.k].astype(np.float64)

@@ -69,13 +69,12 @@ class Typed(Shaped, Operator):
 
     def _require_room(self) -> None:
         """Check that no sum of products of whole numbers, the first two inputs, overflows."""
-        summed = np.dtype(self.sum_dtype)
-        if is_float(summed):
+        if is_float(np.dtype(self.dtype)):
             return
         factors = self.input_dtypes[:2]
         limits = [np.iinfo(dtype) for dtype in factors]
         largest = math.prod(max(-int(limit.min), int(limit.max)) for limit in limits)
-        most = int(np.iinfo(summed).max) // largest
+        most = int(np.iinfo(self.sum_dtype).max) // largest
         if self.reduction_length > most:
             products = " * ".join(factors)
             raise BadShape(
