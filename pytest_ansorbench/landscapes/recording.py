@@ -99,7 +99,7 @@ class _Line:
     """A point in the journal."""
 
     place: int
-    build_wall_s: float  # its share of what the batch took to build
+    build_wall_s: float  # its share of what the batch took to build; 0 if it was not in one
     result: PointRecord
 
 
@@ -167,8 +167,9 @@ def record(
             done, elapsed_s = len(lines), time.monotonic() - started_s
             left_s = elapsed_s / (done - first) * (subject.size - done)
             tell(Advance(case.id, done, subject.size, failed, left_s))
-        wall_s = sum(one.build_wall_s for one in lines.values())
-        build_s = sum(one.result.times.compilation_time for one in lines.values())
+        built = [one for one in lines.values() if one.build_wall_s]
+        wall_s = sum(one.build_wall_s for one in built)
+        build_s = sum(one.result.times.compilation_time for one in built)
         results = tuple(lines[place].result for place in range(subject.size))
         at_once = build_s / wall_s if build_s and wall_s else 1.0
         write_landscape(Landscape.of(journal.subject, results, at_once), path)
