@@ -156,7 +156,7 @@ class _Search:
         setup = _Setup(design, planned, np.random.default_rng((seed, 0)))
         self._proposer: Proposer = _policy(strategy).start(setup)
         # The slice of each point that is seen: in a repeat the same for all strategies.
-        self._slices = np.random.default_rng(seed).random(len(landscape.results)).tolist()
+        self._slices = np.random.default_rng((seed, 1)).random(len(landscape.results)).tolist()
         self._search_s = 0.0
         self._rounds: list[Round] = []
         self._trials: list[Trial] = []

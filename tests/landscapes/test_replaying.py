@@ -21,7 +21,7 @@ from pytest_ansorbench.stats.judging import judge_arms
 from pytest_ansorbench.stats.limits import Allowance, Limits
 from pytest_ansorbench.stats.suite import judge_suites
 from pytest_ansorbench.storage import read_result, result_changes
-from pytest_ansorbench.strategies import Registry, StrategyError
+from pytest_ansorbench.strategies import Grid, Registry, StrategyError
 from pytest_ansorbench.strategies.proposer import DecisionPolicy
 from tests.landscapes.recorded import timed
 from tests.pages import REPOSITORY, page
@@ -134,6 +134,26 @@ def test_slices_are_noise_and_the_final_is_all_of_them(landscape):
     )
     assert len(grid.final.latencies_s) == 3 and seen
     assert all(len(lead.latencies_s) == 3 for lead in grid.leads)
+
+
+def test_what_a_search_draws_says_nothing_of_slices(landscape):
+    drawn = []
+
+    class Drawing(Grid):
+        def search(self, space, rng, trials):
+            drawn.extend(rng.random(len(landscape.results)).tolist())
+            return super().search(space, rng, trials)
+
+    def told_apart(place, one):
+        slices = (1.0 + place, 1.25 + place, 1.5 + place)
+        return replace(one, times=replace(one.times, runtimes=slices))
+
+    points = tuple(told_apart(*pair) for pair in enumerate(landscape.results))
+    made = Landscape.of(landscape.subject, points, 1.0)
+    [case] = replay([made], [replace(brief("grid"), proposer=Drawing())], WHOLE).cases
+    seen = {int(one.latency_s) - 1: int(one.latency_s % 1.0 * 4.0) for one in case.runs[0].trials}
+    assert len(seen) == len(programs(landscape))
+    assert any(at != int(3.0 * drawn[place]) for place, at in seen.items())
 
 
 def test_what_has_no_program_is_no_trial_and_failures_are(landscape):
