@@ -10,6 +10,9 @@ from typing import Final, Protocol
 
 from pytest_ansorbench.strategies.errors import require_at_least, require_positive, require_share
 
+_UNTUNED_ROUNDS: Final = 4
+"""Of a task without a valid trial, before it has to wait until no other can be searched."""
+
 
 @dataclass(frozen=True)
 class TaskState:
@@ -74,7 +77,9 @@ class GradientScheduler:
     the second is optimism: a task with few rounds may still get to zero. Ansor (Zheng et al.
     2020, https://arxiv.org/abs/2006.06762, section 6.2 and appendix A) has a third term for
     similar tasks, which MetaSchedule leaves out (src/s_tir/meta_schedule/task_scheduler/
-    gradient_based.cc); its parameters are the defaults here.
+    gradient_based.cc); its parameters are the defaults here. A task without a valid trial gets
+    four rounds at once. TVM lets it wait after the first, which has 64 trials there; here it may
+    have two.
 
     Attributes:
         alpha: Weight of the past against optimism, in [0, 1].
@@ -89,7 +94,7 @@ class GradientScheduler:
         require_at_least(self, 1, "window")
 
     def next_task(self, tasks: Sequence[TaskState], draw: Draw) -> int:
-        """A task without a round, else the one with the largest gain, else any of them."""
+        """A task to begin with, else the one with the largest gain, else any of them."""
         return _most_promising(tasks, self.expected_gain, draw)
 
     def expected_gain(self, task: TaskState) -> float:
@@ -127,7 +132,7 @@ class PredictedGain:
         require_positive(self, "optimism")
 
     def next_task(self, tasks: Sequence[TaskState], draw: Draw) -> int:
-        """A task without a round, else the one with the largest gain, else any of them."""
+        """A task to begin with, else the one with the largest gain, else any of them."""
         return _most_promising(tasks, self.gain_a_second, draw)
 
     def gain_a_second(self, task: TaskState) -> float:
@@ -143,11 +148,19 @@ class PredictedGain:
 def _most_promising(
     tasks: Sequence[TaskState], gain: Callable[[TaskState], float], draw: Draw
 ) -> int:
-    """A task without a round, else the one with the largest gain; any if all gain the same."""
+    """A task to begin with, else the one with the largest gain; any if all gain the same.
+
+    To begin with are those that have no valid trial after fewer than four rounds, the fewest first.
+    """
     alive = _alive(tasks)
-    for index in alive:
-        if not tasks[index].best_s:
-            return index
+    untuned = [
+        index
+        for index in alive
+        if len(best_s := tasks[index].best_s) < _UNTUNED_ROUNDS
+        and math.isinf(min(best_s, default=math.inf))
+    ]
+    if untuned:
+        return min(untuned, key=lambda index: len(tasks[index].best_s))
     # Nothing is known of a task without a valid trial.
     gains = [gain(tasks[i]) if math.isfinite(tasks[i].best_s[-1]) else -math.inf for i in alive]
     if max(gains) == min(gains):

@@ -63,9 +63,14 @@ def test_the_past_counts_only_once_it_is_long_enough():
     assert GradientScheduler().expected_gain(longer) == pytest.approx(0.2 * 2.0 + 0.8 * 3 / 4)
 
 
-def test_a_task_without_a_valid_trial_waits():
-    tasks = [standing(math.inf), standing(1e-6, weight=1)]
-    assert GradientScheduler().next_task(tasks, never) == 1
+@pytest.mark.parametrize("name", ["gradient", "predicted-gain"])
+def test_a_task_without_a_valid_trial_waits_after_four_rounds(name):
+    scheduler, other = SCHEDULERS[name], standing(1e-6, weight=1)
+    for rounds in range(4):
+        tasks = [other, standing(*[math.inf] * rounds), standing(*[math.inf] * 3)]
+        assert scheduler.next_task(tasks, never) == 1
+    assert scheduler.next_task([standing(*[math.inf] * 4), other], never) == 1
+    assert scheduler.next_task([standing(math.inf, finished=True), other], never) == 1
 
 
 def test_weight_counts():
@@ -132,6 +137,6 @@ def test_the_task_that_promises_most_a_second_comes_next(one, other):
 
 
 def test_a_task_without_a_valid_trial_is_left_to_chance_with_its_like():
-    tasks = [standing(math.inf), standing(math.inf)]
+    tasks = [standing(*[math.inf] * 4), standing(*[math.inf] * 4)]
     assert PredictedGain().next_task(tasks, lambda choices: 1) == 1
     assert PredictedGain().next_task([*tasks, predicted(0.0)], never) == 2
