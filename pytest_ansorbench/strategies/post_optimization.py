@@ -27,8 +27,9 @@ class PostOptimization:
 
     TVM runs its `Droplet` (arXiv:2406.20037) after a search, in 100 trials that no budget counts,
     with a builder and a runner of its own. Here its class says which programs come next, and they
-    are measured as all others are. What it would measure twice is measured once. A task whose
-    descent has ended gives the rest of its trials back.
+    are measured as all others are. What it would measure twice is measured once. It begins early
+    where the search finds nothing more. A task whose descent has ended gives the rest of its trials
+    back.
 
     Attributes:
         first: The search.
@@ -61,7 +62,11 @@ class _PostOptimization:
     def propose(self, trials: int) -> Sequence[Candidate] | None:
         if self._left > 0 or self._fastest is None:
             found = self._first.propose(trials)
-            return found if found is None or self._left <= 0 else found[: self._left]
+            if self._fastest is None:
+                return found
+            if found:
+                return found[: self._left]
+            self._left = 0
         if self._descent is None:
             self._descent = _Descent(self._fastest, self._setup, self._known)
         programs = self._descent.unknown()
@@ -76,7 +81,8 @@ class _PostOptimization:
         searched = [seen for seen in batch if seen.candidate.payload != _PAYLOAD]
         for seen in batch:
             self._known[structural_hash(seen.candidate.mod)] = _seconds(seen) or [_FAILED]
-        self._left -= len(searched)
+        # A descent that an interrupted run had begun goes on.
+        self._left = self._left - len(searched) if len(searched) == len(batch) else 0
         best = max(searched, key=lambda seen: seen.gflops, default=None)
         if best is not None and best.gflops > (self._fastest.gflops if self._fastest else 0.0):
             self._fastest = best

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import pytest
 
@@ -12,13 +12,46 @@ from tests.search.rounds import finished, stepped
 from tests.strategies.setups import FAMILIES
 
 
-def searching(engine, *, trials=48, resumed=(), **parameters):
+def searching(engine, *, first=RandomTraces(), **options):  # noqa: B008 - frozen
     case = FAMILIES["Conv2d"]
-    strategy = Strategy("mine", proposer=PostOptimization(RandomTraces(), **parameters))
+    strategy = Strategy("mine", proposer=PostOptimization(first))
     tasks = [replace(task, check=None) for task in case.tasks()]
     return Search(
-        case, tasks, strategy, engine, seed=3, budget_trials=trials, round_trials=8, resumed=resumed
+        case, tasks, strategy, engine, seed=3, budget_trials=48, round_trials=8, **options
     )
+
+
+@dataclass(frozen=True)
+class Pausing:
+    """Draws programs for two rounds, then has nothing once."""
+
+    nothing: list | None
+
+    def start(self, setup):
+        return _Pausing(RandomTraces().start(setup), self.nothing)
+
+
+class _Pausing:
+    def __init__(self, drawing, nothing):
+        self._drawing, self._nothing = drawing, nothing
+        self._rounds, self._paused = 0, False
+
+    def propose(self, trials):
+        if self._rounds == 2 and not self._paused:
+            self._paused = True
+            return self._nothing
+        return self._drawing.propose(trials)
+
+    def recall(self, candidates):
+        self._paused = len(candidates) > 16
+        self._drawing.recall(candidates)
+
+    def learn(self, batch):
+        self._rounds += 1
+        self._drawing.learn(batch)
+
+    def decisions(self):
+        return {}
 
 
 @pytest.fixture(scope="module")
@@ -39,3 +72,12 @@ def test_a_resumed_descent_goes_on_as_if_nothing_had_happened(unbuilding_engine,
     again = searching(unbuilding_engine, resumed=entries[:4])
     after = stepped(again, len(entries) - 4)
     assert [one.state.candidates for one in after] == [one.state.candidates for one in entries[4:]]
+
+
+@pytest.mark.parametrize("nothing", [None, []])
+def test_a_search_that_finds_nothing_more_is_followed_by_the_descent(unbuilding_engine, nothing):
+    first = Pausing(nothing)
+    entries = finished(searching(unbuilding_engine, first=first))
+    assert [is_post(entry) for entry in entries[:4]] == [False, False, True, True]
+    [after] = stepped(searching(unbuilding_engine, first=first, resumed=entries[:3]), 1)
+    assert after.state.candidates == entries[3].state.candidates
