@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from pytest_ansorbench.strategies.candidate import Candidate
-from pytest_ansorbench.strategies.errors import require_at_least, require_method
+from pytest_ansorbench.strategies.errors import StrategyError, require_at_least, require_method
 from pytest_ansorbench.strategies.program_maker import ProgramMaker, ScheduledProgram
 from pytest_ansorbench.strategies.proposer import Observation, Proposer, ProposerPolicy, Setup
 from pytest_ansorbench.strategies.stock_search import StockEvolution
@@ -44,7 +44,16 @@ class PostOptimization:
         require_at_least(self, 1, "trials")
 
     def start(self, setup: Setup) -> Proposer:
-        """Start the search."""
+        """Start the search.
+
+        Raises:
+            StrategyError: A run time ends the run: there is no telling when to begin the descent.
+        """
+        if setup.run_time_s is not None:
+            raise StrategyError(
+                f"bad run time {setup.run_time_s:g} s: PostOptimization begins its descent after a "
+                "number of trials; expected a budget of trials alone, e.g. 128"
+            )
         return _PostOptimization(self, setup)
 
 

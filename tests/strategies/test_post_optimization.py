@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 from pytest_ansorbench.search import Search
-from pytest_ansorbench.strategies import PostOptimization, RandomTraces, Strategy
+from pytest_ansorbench.strategies import PostOptimization, RandomTraces, Strategy, StrategyError
 from tests.search.rounds import finished, stepped
 from tests.strategies.setups import FAMILIES
 
@@ -66,6 +66,11 @@ def is_post(entry):
 def test_it_spends_half_of_the_budget_at_most_and_none_beyond(unbuilding_engine, entries):
     assert [is_post(entry) for entry in entries[:4]] == [False, False, False, True]
     assert 24 < sum(len(entry.trials) for entry in entries) <= 48
+
+
+def test_a_run_time_is_refused(unbuilding_engine):
+    with pytest.raises(StrategyError, match=r"bad run time 60 s: .* expected a budget of trials"):
+        searching(unbuilding_engine, run_time_s=60.0)
 
 
 def test_a_resumed_descent_goes_on_as_if_nothing_had_happened(unbuilding_engine, entries):
