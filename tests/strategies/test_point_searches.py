@@ -262,6 +262,13 @@ def test_the_bandit_uses_what_leads_to_the_best(target):
     assert uses["cross"] > 60 and min(uses.values()) >= 1
 
 
+def test_a_failed_trial_is_no_credit_to_the_bandits_operator(target):
+    space = design_space(target)
+    tried, search = searched(Bandit(), space, lambda point: 0.0, 8)
+    told(search, Suggestion(tried[0].point, tried[0].note), 1.0)
+    assert search.decisions()["operators"]["random"] == {"uses": 9, "bests": 1}
+
+
 def test_a_batch_of_the_bandit_has_several_operators(target):
     space = design_space(target)
     tried, _ = searched(Bandit(), space, Hidden(space), 64, batch=16)

@@ -85,7 +85,7 @@ class _Bandit(PointSearch):
 
     def tell(self, tried: Sequence[Tried]) -> None:
         for one in tried:
-            best = not self._fastest or one.gflops > self._fastest[0].gflops
+            best = one.gflops > (self._fastest[0].gflops if self._fastest else 0.0)
             if "operator" in one.note:
                 self._uses.append((one.note["operator"], best))
             if one.gflops > 0.0:
