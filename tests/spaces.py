@@ -74,6 +74,18 @@ def _sums():
 
 
 @dataclass(frozen=True)
+class Paralleling:
+    """The target's own space, with two mutation rules of one class."""
+
+    def start(self, target):
+        from tvm.s_tir.meta_schedule.mutator import MutateParallel
+
+        return post_order(
+            stock_rules(target), mutator_probs={MutateParallel(16): 0.25, MutateParallel(32): 0.75}
+        )
+
+
+@dataclass(frozen=True)
 class Empty:
     """A space without sketches."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
@@ -72,9 +73,13 @@ class _StockRules:
 def stock_weights(context: TuneContext) -> dict[str, float]:
     """The mutation rules of a task's design space with their weights, in the engine's order.
 
-    A rule is called, in files too, what TVM calls its class.
+    A rule is called, in files too, what TVM calls its class, the second of a class (that of rules
+    in Python is one) `CLASS-2`.
     """
-    return {
-        type(mutator).__name__: float(weight)
-        for mutator, weight in context.space_generator.mutator_probs.items()
-    }
+    weights: dict[str, float] = {}
+    classes: Counter[str] = Counter()
+    for mutator, weight in context.space_generator.mutator_probs.items():
+        name = type(mutator).__name__
+        classes[name] += 1
+        weights[name if classes[name] == 1 else f"{name}-{classes[name]}"] = float(weight)
+    return weights

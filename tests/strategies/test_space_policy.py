@@ -21,7 +21,7 @@ from pytest_ansorbench.strategies import (
 )
 from pytest_ansorbench.workloads import Conv2d, Softmax
 from tests.search.rounds import finished, stepped
-from tests.spaces import Broken, Empty, Named, Recomputing, Tensorizing
+from tests.spaces import Broken, Empty, Named, Paralleling, Recomputing, Tensorizing
 from tests.strategies.decisions.test_tensorized import DENSE
 from tests.strategies.setups import MATMUL, context_of, make_setup, unchecked_tasks
 
@@ -82,6 +82,11 @@ def test_the_default_is_the_targets_own(case, target):
     ours = context_of(target, task)
     assert kinds(ours.space_generator.postprocs) == kinds(context.space_generator.postprocs)
     assert stock_weights(ours) == stock_weights(context)
+
+
+def test_mutation_rules_of_one_class_are_told_apart(target):
+    weights = stock_weights(make_setup(target, space=Paralleling()).context)
+    assert weights == {"MutateParallel": 0.25, "MutateParallel-2": 0.75}
 
 
 def test_shipped_strategies_search_the_default_but_for_one():
