@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_ansorbench.cli import main
+from pytest_ansorbench.landscapes.files import read_landscape
 from pytest_ansorbench.landscapes.records import Landscape, PointRecord
 from pytest_ansorbench.landscapes.replaying import Plan, replay
 from pytest_ansorbench.report import RENDERERS, result_report
@@ -21,9 +22,9 @@ from pytest_ansorbench.stats.judging import judge_arms
 from pytest_ansorbench.stats.limits import Allowance, Limits
 from pytest_ansorbench.stats.suite import judge_suites
 from pytest_ansorbench.storage import read_result, result_changes
-from pytest_ansorbench.strategies import Grid, Registry, StrategyError
+from pytest_ansorbench.strategies import Draft, Genetic, Grid, Registry, StrategyError
 from pytest_ansorbench.strategies.proposer import DecisionPolicy
-from tests.landscapes.recorded import timed
+from tests.landscapes.recorded import LANDSCAPES, timed
 from tests.pages import REPOSITORY, page
 from tests.strategies.point_searches import brief
 
@@ -165,6 +166,20 @@ def test_what_has_no_program_is_no_trial_and_failures_are(landscape):
     assert {trial.status for trial in run.trials} == {"ok", "run-error"}
     [run] = runs_of(timed(landscape, lambda place: None), "draft", plan=replace(WHOLE, trials=20))
     assert len(run.trials) == 20 and run.final.status == "run-error" and run.leads == ()
+
+
+@pytest.mark.parametrize("search", [Draft(vector_units=None), Genetic()], ids=["draft", "genetic"])
+def test_points_are_drawn_until_one_is_a_program(search):
+    """Of 1,976 points one in fifty is."""
+    whole = read_landscape(LANDSCAPES / "softmax-m1536-n128.json.gz")
+    results = tuple(
+        PointRecord.no_program(one.configuration) if place % 50 else one
+        for place, one in enumerate(whole.results)
+    )
+    made = Landscape.of(whole.subject, results, 1.0)
+    plan = replace(WHOLE, trials=1, repeats=20)
+    [case] = replay([made], [replace(brief("draft"), proposer=search)], plan).cases
+    assert [len(run.trials) for run in case.runs] == [1] * 20
 
 
 @dataclass(frozen=True)

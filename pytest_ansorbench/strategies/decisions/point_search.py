@@ -13,15 +13,12 @@ import numpy as np
 
 from pytest_ansorbench.strategies.candidate import Candidate
 from pytest_ansorbench.strategies.decisions.design_space import DesignSpace
-from pytest_ansorbench.strategies.decisions.replays import Drafted, Replays
+from pytest_ansorbench.strategies.decisions.replays import Replays
 from pytest_ansorbench.strategies.decisions.space import Point
 from pytest_ansorbench.strategies.proposer import DecisionPolicy, Observation, PointSetup, Proposer
 
 # Points that are asked for at most for each that is wanted: most of them may be taken.
 _PATIENCE: Final = 8
-# Random points that are drawn for each that is wanted, and how often.
-_DRAWN: Final = 8
-_DRAWS: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +126,7 @@ class _PointProposer:
         self._replays.begin_round()
         notes: dict[Point, Mapping[str, Any]] = {}
         picks = self._replays.programs(self._suggested(trials, notes), trials)
-        picks = picks or self._strangers(trials)
+        picks = picks or self._replays.strangers(trials, self._setup.rng)
         if not picks:
             return None
         payloads = self._replays.payloads(picks)
@@ -163,19 +160,3 @@ class _PointProposer:
             if one.point not in taken and one.point not in notes:
                 notes[one.point] = one.note
                 yield one.point
-
-    def _strangers(self, wanted: int) -> list[Drafted]:
-        """Random new points of all sketches; none if all of these, or all that are drawn, fail."""
-        rng, taken = self._setup.rng, self._replays.taken
-        for _ in range(_DRAWS):
-            points = [
-                point
-                for space in self._space.spaces
-                for point in space.scattered(_DRAWN * wanted, rng)
-                if point not in taken
-            ]
-            order = (points[at] for at in rng.permutation(len(points)).tolist())
-            picks = self._replays.programs(order, wanted)
-            if picks or not points:
-                return picks
-        return []

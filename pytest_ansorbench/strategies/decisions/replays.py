@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from pytest_ansorbench.strategies.candidate import Candidate
 from pytest_ansorbench.strategies.decisions.design_space import DesignSpace, RecordableProgram
-from pytest_ansorbench.strategies.decisions.space import Point
+from pytest_ansorbench.strategies.decisions.space import Point, shared_out
 
 # Points that are replayed at most for each program that is wanted.
 _PATIENCE: Final = 8
 # The same where few are wanted.
 _LEAST_PATIENCE: Final = 64
+# Times that random points are drawn while none of them is a program.
+_DRAWS: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +52,7 @@ class Replays:
     def programs(self, order: Iterator[Point], wanted: int) -> list[Drafted]:
         """New programs of points in order, fewer if points run out or too many fail; all taken."""
         found: list[Drafted] = []
-        left = max(_LEAST_PATIENCE, _PATIENCE * wanted)
+        left = _patience(wanted)
         while len(found) < wanted and left > 0:
             some = [*islice(order, min(left, wanted - len(found)))]
             if not some:
@@ -67,6 +73,29 @@ class Replays:
                 self.taken.setdefault(point, point)
                 self.rejected.append(point)
         return found
+
+    def strangers(
+        self, wanted: int, rng: np.random.Generator, shares: NDArray[np.float64] | None = None
+    ) -> list[Drafted]:
+        """New programs of random points, of all sketches alike without shares.
+
+        No program if no point is left, or if all that are drawn fail.
+        """
+        spaces = self._space.spaces
+        if shares is None:
+            shares = np.full(len(spaces), 1.0 / len(spaces))
+        for _ in range(_DRAWS):
+            points = [
+                point
+                for space, share in zip(spaces, shares, strict=True)
+                for point in space.scattered(math.ceil(_patience(wanted) * share), rng)
+                if point not in self.taken
+            ]
+            shuffled = [points[at] for at in rng.permutation(len(points)).tolist()]
+            found = self.programs(shared_out(shuffled, shares), wanted)
+            if found or not points:
+                return found
+        return []
 
     def payloads(self, drafted: Sequence[Drafted]) -> list[dict[str, Any]]:
         """Notes on a round's programs, for the journal: what `recall` has to know of them."""
@@ -92,3 +121,7 @@ class Replays:
         for one in drafted:
             self.taken.pop(one.point, None)
             self._fingerprints.discard(one.program.fingerprint)
+
+
+def _patience(wanted: int) -> int:
+    return max(_LEAST_PATIENCE, _PATIENCE * wanted)

@@ -209,6 +209,18 @@ def allowed(spaces: Sequence[DecisionSpace], points: Iterable[Point]) -> list[Po
     return [point for point, fit in zip(listed, fits.tolist(), strict=True) if fit]
 
 
+def shared_out(points: Sequence[Point], shares: NDArray[np.float64]) -> Iterator[Point]:
+    """Merge the sketches' points, best first, so that any prefix of them has the shares."""
+    taken = [0] * len(shares)
+    keyed = []
+    for place, point in enumerate(points):
+        index = point[0]
+        taken[index] += 1
+        keyed.append(((taken[index] - 0.5) / shares[index], place, point))
+    keyed.sort(key=lambda one: one[:2])
+    return (point for _, _, point in keyed)
+
+
 def _names(knobs: Sequence[Knob]) -> list[str]:
     """Each knob's kind and its place among those of the kind, so that sketches share columns."""
     seen: Counter[str] = Counter()

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,14 +21,14 @@ from pytest_ansorbench.strategies.decisions.model import (
     DecisionModelPolicy,
 )
 from pytest_ansorbench.strategies.decisions.replays import Drafted, Replays
-from pytest_ansorbench.strategies.decisions.space import Point, by_sketch
+from pytest_ansorbench.strategies.decisions.space import Point, by_sketch, shared_out
 from pytest_ansorbench.strategies.draft.compiling import CompileTime, Discount
 from pytest_ansorbench.strategies.draft.evidence import Evidence
 from pytest_ansorbench.strategies.draft.expectation import expected_gain
 from pytest_ansorbench.strategies.draft.neighbourhood import Neighbourhood
 from pytest_ansorbench.strategies.draft.niches import FitnessSharing
 from pytest_ansorbench.strategies.draft.prior import Prior, Weighed
-from pytest_ansorbench.strategies.draft.sharing import SharpeningShares, shared_out
+from pytest_ansorbench.strategies.draft.sharing import SharpeningShares
 from pytest_ansorbench.strategies.draft.siblings import Family, Pooled, Siblings
 from pytest_ansorbench.strategies.draft.survey import Survey
 from pytest_ansorbench.strategies.draft.vector_units import VectorUnits
@@ -41,9 +40,6 @@ from pytest_ansorbench.strategies.errors import (
     require_share,
 )
 from pytest_ansorbench.strategies.proposer import DecisionPolicy, Observation, PointSetup, Proposer
-
-# Random points that are drawn for each that is wanted: not all of them become programs.
-_DRAWN: Final = 8
 
 
 class SharePolicy(Protocol):
@@ -173,12 +169,12 @@ class _Draft:
         self._shares_of_round = [round(float(share), 4) for share in shares]
         model = self._model(prior)
         if model is None:
-            picks = self._at_random(wanted, shares)
+            picks = replays.strangers(wanted, self._rng, shares)
         else:
             randoms = int(self._rng.binomial(wanted, policy.random_share))
             picks = self._drafts(model, wanted - randoms, shares)
             if strangers := wanted - len(picks):
-                picks += self._at_random(strangers)
+                picks += replays.strangers(strangers, self._rng)
         if not picks:
             return None
         notes = replays.payloads(picks)
@@ -267,7 +263,8 @@ class _Draft:
         A model that other tasks have trained may have scores below zero for the slowest.
         """
         assert self._policy.survey is not None and self._cost_model is not None
-        drafted = self._at_random(self._policy.survey.programs_for(self._trials_to_expect))
+        wanted = self._policy.survey.programs_for(self._trials_to_expect)
+        drafted = self._replays.strangers(wanted, self._rng)
         asked = [one.program.candidate().measure_candidate for one in drafted]
         scores = np.asarray(self._cost_model.predict(self._setup.context, asked), np.float64)
         top = scores.max(initial=0.0)
@@ -378,16 +375,3 @@ class _Draft:
             replace(one, predicted=value)
             for one, value in zip(picks, predicted.tolist(), strict=True)
         ]
-
-    def _at_random(self, wanted: int, shares: NDArray[np.float64] | None = None) -> list[Drafted]:
-        """Programs of random points, of all sketches alike without shares."""
-        if shares is None:
-            shares = np.full(len(self._space.spaces), 1.0 / len(self._space.spaces))
-        points = [
-            point
-            for space, share in zip(self._space.spaces, shares, strict=True)
-            for point in space.scattered(math.ceil(_DRAWN * wanted * share), self._rng)
-            if point not in self._replays.taken
-        ]
-        shuffled = [points[at] for at in self._rng.permutation(len(points)).tolist()]
-        return self._replays.programs(shared_out(shuffled, shares), wanted)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pytest_ansorbench.strategies.decisions.space import Point
 from pytest_ansorbench.strategies.errors import require_at_least, require_share
 
 
@@ -48,15 +47,3 @@ class SharpeningShares:
         weights = relative ** (np.asarray(trials) / self.sharpen_trials) + self.least
         found: NDArray[np.float64] = weights / weights.sum()
         return found
-
-
-def shared_out(points: Sequence[Point], shares: NDArray[np.float64]) -> Iterator[Point]:
-    """Merge the sketches' points, best first, so that any prefix of them has the shares."""
-    taken = [0] * len(shares)
-    keyed = []
-    for place, point in enumerate(points):
-        index = point[0]
-        taken[index] += 1
-        keyed.append(((taken[index] - 0.5) / shares[index], place, point))
-    keyed.sort(key=lambda one: one[:2])
-    return (point for _, _, point in keyed)

@@ -19,10 +19,9 @@ from pytest_ansorbench.strategies import (
 )
 from pytest_ansorbench.strategies.decisions.encoding import Encoding
 from pytest_ansorbench.strategies.decisions.knobs import TileKnob, ValueKnob, factorizations
-from pytest_ansorbench.strategies.decisions.space import DecisionSpace
+from pytest_ansorbench.strategies.decisions.space import DecisionSpace, shared_out
 from pytest_ansorbench.strategies.draft.evidence import Evidence
 from pytest_ansorbench.strategies.draft.expectation import expected_gain
-from pytest_ansorbench.strategies.draft.sharing import shared_out
 
 BEST = st.lists(st.floats(0.0, 1e3), min_size=1, max_size=9)
 
