@@ -128,10 +128,16 @@ def record(
         tell: Is told after each point.
 
     Raises:
-        UnrecordableError: The case has several tasks, or no decisions.
+        UnrecordableError: The case has several tasks, or no decisions, or the target is no CPU.
         StorageError: What is in the folder is of another effort, case or machine, or is damaged.
         EngineError: The engine gave up.
     """
+    kind = engine.target.kind.name
+    if kind != "llvm":
+        raise UnrecordableError(
+            f"bad target of kind {kind!r}: landscapes keep nothing of what a GPU allows; expected "
+            "llvm, a CPU"
+        )
     task = _only_task(case)
     if task.check is None:
         task = replace(task, check=task_check(engine, task))

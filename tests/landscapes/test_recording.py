@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_ansorbench.codec import from_json, to_json
+from pytest_ansorbench.environment import resolve_target
 from pytest_ansorbench.landscapes.choosing import chosen
 from pytest_ansorbench.landscapes.files import read_landscape
 from pytest_ansorbench.landscapes.programs import UnrecordableError
@@ -185,6 +186,12 @@ def test_builds_at_once_count_each_program_once(made_up_engine, tmp_path):
     lines = map(json.loads, journals[-1].splitlines()[1:])
     wall_s = math.fsum(line["build_wall_s"] for line in lines)
     assert again.builds_at_once == pytest.approx(math.fsum(programs.values()) / wall_s)
+
+
+def test_a_gpu_has_no_landscape(made_up_engine, tmp_path):
+    made_up_engine.target = resolve_target('{"kind": "cuda", "arch": "sm_70"}')
+    with pytest.raises(UnrecordableError, match=r"bad target of kind 'cuda': .* expected llvm"):
+        recorded(made_up_engine, tmp_path)
 
 
 def test_programs_are_compiled_run_and_checked(engine, tmp_path):
