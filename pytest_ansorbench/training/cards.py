@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from importlib.metadata import version
 from typing import TYPE_CHECKING, TypeVar
 
@@ -18,17 +18,19 @@ def cross_predict(
     data: Sequence[_Part],
     folds: int,
     fit: Callable[[Sequence[_Part]], Callable[[_Part], NDArray[_Number]]],
+    subject: Callable[[_Part], Hashable],
 ) -> list[NDArray[_Number]]:
-    """Predict each part of some data by a model of the others.
+    """Predict each part of some data by a model of the parts with other subjects.
 
-    Parts are left out in groups, with 4 folds every fourth together; `fit` returns what predicts
+    Subjects are left out in groups, with 4 folds every fourth together; `fit` returns what predicts
     one part.
     """
+    subjects = [*dict.fromkeys(map(subject, data))]
     predicted: dict[int, NDArray[_Number]] = {}
-    for fold in range(min(folds, len(data))):
-        left_out = range(fold, len(data), folds)
-        predict = fit([one for index, one in enumerate(data) if index not in left_out])
-        predicted |= {index: predict(data[index]) for index in left_out}
+    for fold in range(min(folds, len(subjects))):
+        left_out = {*subjects[fold::folds]}
+        predict = fit([one for one in data if subject(one) not in left_out])
+        predicted |= {at: predict(one) for at, one in enumerate(data) if subject(one) in left_out}
     return [predicted[index] for index in sorted(predicted)]
 
 

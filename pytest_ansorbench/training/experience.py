@@ -33,7 +33,7 @@ def cross_predict_decisions(data: Sequence[Programs]) -> list[NDArray[np.float64
     """
     predicted = []
     for task in data:
-        others = experience_of([one for one in data if one is not task])
+        others = experience_of([one for one in data if one.subject != task.subject])
         found = np.zeros(len(task.kinds))
         for kind in set(task.kinds.tolist()) & set(others):
             known = others[kind]

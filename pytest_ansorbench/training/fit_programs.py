@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Final
 
 import numpy as np
@@ -74,12 +75,12 @@ def cross_predict_programs(
         model = fit_programs(rest, settings)
         return lambda one: model.predict(one.features)
 
-    return cross_predict(data, folds, fitted)
+    return cross_predict(data, folds, fitted, attrgetter("subject"))
 
 
 @dataclass(frozen=True)
 class ProgramScores:
-    """How well throughput is predicted, as means over tasks."""
+    """How well throughput is predicted, as means over tasks, each as often as it was measured."""
 
     tasks: int
     # Spearman's, of predicted and measured latencies.
@@ -96,7 +97,7 @@ def score_programs(
 ) -> ProgramScores:
     """Judge predictions on the tasks that have two programs of different speed."""
     rng = np.random.default_rng(0)
-    rows = []
+    rows, subjects = [], set()
     for one, guess in zip(data, predicted, strict=True):
         labels = one.labels
         if len(np.unique(labels)) < 2:
@@ -106,6 +107,7 @@ def score_programs(
         draws = [rng.choice(len(labels), count, replace=False) for _ in range(_DRAWS)]
         picked = np.mean([throughput[d[np.argsort(-guess[d])[:_PICKED]]].max() for d in draws])
         drawn = np.mean([throughput[d[:_PICKED]].max() for d in draws])
+        subjects.add(one.subject)
         rows.append((rank_correlation(guess, labels) or 0.0, picked, drawn))
     means = np.mean(rows, axis=0) if rows else np.full(3, np.nan)
-    return ProgramScores(len(rows), *(float(mean) for mean in means))
+    return ProgramScores(len(subjects), *(float(mean) for mean in means))

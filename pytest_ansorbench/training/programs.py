@@ -54,7 +54,7 @@ _LIKE: Final[Like] = {
 
 @dataclass(frozen=True, eq=False)
 class Programs:
-    """What was measured of one task of one case."""
+    """What was measured of one task of one case, in one session."""
 
     case: str
     task: str
@@ -73,6 +73,11 @@ class Programs:
     # Features of its decisions by the `TracedSpace` of its sketch, shape (programs, most columns
     # of a kind), NaN where there is none.
     decisions: NDArray[np.float32]
+
+    @property
+    def subject(self) -> str:
+        """The task, the same for all sessions that measured it."""
+        return self.case if self.task == self.case else f"{self.case}: {self.task}"
 
     @property
     def labels(self) -> NDArray[np.float64]:

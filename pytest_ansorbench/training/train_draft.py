@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -52,7 +53,7 @@ def train_draft(
         data.append(programs)
         say(f"{programs.case}, {programs.task}: {len(programs.latencies_s)} programs")
     scores = {}
-    if len(data) > 1:
+    if len({one.subject for one in data}) > 1:
         predicted = cross_predict_programs(data, settings)
         scores["cross_validated"] = score_programs(data, predicted)
         scores["decisions_cross_validated"] = score_programs(data, cross_predict_decisions(data))
@@ -134,16 +135,16 @@ def _experience_facts(path: Path) -> dict[str, Any]:
 
 
 def _data_facts(data: Sequence[Programs]) -> dict[str, Any]:
+    tasks: Counter[str] = Counter()
+    for one in data:
+        tasks[one.subject] += len(one.latencies_s)
     return {
         "sha256": digest(data),
         "machines": sorted({one.machine for one in data}),
         "measuring_s": round(sum(one.search_s for one in data)),
-        "programs": sum(len(one.latencies_s) for one in data),
+        "programs": tasks.total(),
         "failed": sum(int(np.isinf(one.latencies_s).sum()) for one in data),
-        "tasks": {
-            one.case if one.task == one.case else f"{one.case}: {one.task}": len(one.latencies_s)
-            for one in data
-        },
+        "tasks": dict(tasks),
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final
 
@@ -51,7 +52,8 @@ def train_rules(
         for name, data in (("training", training), ("held_out", held_out))
     }
     if len(mutable := changeable(training)) > 1:
-        judged["cross_validated"] = mutable, cross_predict(mutable, _FOLDS, fitted)
+        predicted = cross_predict(mutable, _FOLDS, fitted, attrgetter("case"))
+        judged["cross_validated"] = mutable, predicted
     counts = label_counts(training)
     scores = {
         name: evaluate(data, predicted, most_frequent=int(np.argmax(counts)))

@@ -65,6 +65,14 @@ def test_no_part_is_predicted_by_a_model_that_was_fitted_to_it(folds):
     def fitted(rest):
         return lambda one: np.array([sum(rest), one])
 
-    for index, (known, one) in enumerate(cross_predict(data, folds, fitted)):
+    predicted = cross_predict(data, folds, fitted, lambda one: one)
+    for index, (known, one) in enumerate(predicted):
         left_out = sum(data[index % folds :: folds])
         assert (known, one) == (sum(data) - left_out, data[index])
+
+
+def test_parts_of_one_subject_are_left_out_together():
+    data = ["a1", "b1", "a2", "c1", "b2"]
+    found = cross_predict(data, 3, lambda rest: lambda one: (rest, one), lambda one: one[0])
+    assert [one for _, one in found] == data
+    assert all(one[0] not in "".join(rest) for rest, one in found)

@@ -162,6 +162,28 @@ def test_the_command_writes_a_model_and_its_card(folder, capsys):
     assert load_program_model(folder / "m.ubj").predict(made_up(9).features).shape == (120,)
 
 
+def test_a_task_of_two_sessions_is_one_task(folder, tasks):
+    save_arrays(tasks[5], folder / "again.npz")
+    assert train(folder, "--trees", "3") == 0
+    card = json.loads((folder / "m.card.json").read_text())
+    assert (card["data"]["tasks"]["case-5"], card["data"]["programs"]) == (240, 840)
+    for path in folder.glob("case-[0-4].npz"):
+        path.unlink()
+    assert train(folder, "--trees", "3") == 0
+    assert [*json.loads((folder / "m.card.json").read_text())["scores"]] == ["training"]
+
+
+@pytest.mark.parametrize("predict", [cross_predict_decisions, cross_predict_programs])
+def test_what_another_session_measured_of_a_task_is_left_out_with_it(tasks, predict):
+    options = (QUICK,) if predict is cross_predict_programs else ()
+    [alone, *_], [left_out, _, twin] = (
+        predict(data, *options) for data in (tasks[:2], [*tasks[:2], tasks[0]])
+    )
+    np.testing.assert_array_equal(left_out, alone)
+    np.testing.assert_array_equal(twin, alone)
+    assert score_programs([tasks[0], tasks[0]], [twin, twin]).tasks == 1
+
+
 def test_experience_is_no_source_but_what_goes_with_a_base(tmp_path, capsys):
     experience = SHIPPED.with_suffix(".npz")
     assert main(["train-draft", "--from", str(experience), "-o", str(tmp_path / "m.ubj")]) == 2
