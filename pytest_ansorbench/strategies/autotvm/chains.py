@@ -29,7 +29,8 @@ class Annealed:
 class Chains:
     """Markov chains that walk side by side, so that a model scores many points at once (3.3).
 
-    A step draws one decision anew. It is taken with the chance
+    A step draws one tiling anew, or changes another decision (`DecisionSpace.stepped`). It is taken
+    with the chance
 
         exp((score there - score here) / temperature)
 

@@ -27,9 +27,10 @@ _WANDERS: Final = 4
 class Bandit(PointSearchPolicy):
     """A multi-armed bandit over ways to change decisions, as OpenTuner's.
 
-    Its arms are operators: `random` draws a point, `redraw` one decision of a fast one, `near`
-    changes one as little as can be, `wander` up to four, `cross` takes each decision of one of two
-    fast points. The next operator is the one with the largest
+    Its arms are operators: `random` draws a point, `redraw` one tiling of a fast one, `near`
+    changes one decision as little as can be, `wander` up to four, `cross` takes each decision of
+    one of two fast points; `redraw`, too, changes what is no tiling as little as can be. The next
+    operator is the one with the largest
 
         AUC + exploration * sqrt(2 log2 n / uses)
 

@@ -116,8 +116,8 @@ class DecisionSpace:
     ) -> Vector:
         """A vector with one decision changed, as three numbers from 0 to below 1 say.
 
-        `near_share` of the steps go to a near choice: one prime factor of a loop moves from a tile
-        to another. The rest draw a tiling anew.
+        `near_share` of the steps on a tiling go to a near one: one prime factor moves from a tile
+        to another. The rest draw it anew. Other decisions always go to a near choice (`Knob.near`).
         """
         if not vector:
             return vector

@@ -22,8 +22,8 @@ class Neighbourhood:
 
     Random ones of every sketch; neighbours of the best measured ones, some steps away; then,
     several times over, neighbours of the best predicted so far. A step mostly moves one prime
-    factor between two tiles of a loop, which keeps all other loops as they are, or else draws one
-    decision anew.
+    factor between two tiles of a loop, which keeps all other loops as they are, or else draws that
+    loop's tiling anew; other decisions go to a near choice.
 
     Attributes:
         random: Random points of each sketch.
@@ -33,7 +33,7 @@ class Neighbourhood:
         climbs: Times that neighbours of the best predicted are drawn.
         climbers: Predicted points whose neighbours are drawn, each time.
         offspring: Neighbours of each.
-        near_share: Share of steps to a near choice; the rest draw a decision anew.
+        near_share: Share of steps to a near choice; see `DecisionSpace.stepped`.
     """
 
     random: int = 400
