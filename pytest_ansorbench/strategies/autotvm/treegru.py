@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pytest_ansorbench.strategies.autotvm.nests import CONTEXT, LOOPS
-from pytest_ansorbench.strategies.autotvm.trees import OBJECTIVES, Objective, expected
+from pytest_ansorbench.strategies.autotvm.trees import OBJECTIVES, Objective
 from pytest_ansorbench.strategies.decisions.model import DecisionModel
 from pytest_ansorbench.strategies.errors import (
     StrategyError,
@@ -65,7 +65,7 @@ class TreeGRU:
         seed: int,
         prior: DecisionModel | None = None,
     ) -> DecisionModel | None:
-        """Train anew, on what a prior leaves to learn; None if no program is valid.
+        """Train anew; None if no program is valid. No prior knows such rows: there is none.
 
         Raises:
             StrategyError: PyTorch is not installed, or the rows are not those of `NestInputs`.
@@ -79,9 +79,9 @@ class TreeGRU:
         scale = told.std(axis=0)
         with repeatable(torch, seed):
             network = _Network(torch, self, told.mean(axis=0), np.where(scale > 0.0, scale, 1.0))
-            self._train(torch, network, rows, throughput, expected(prior, rows))
+            self._train(torch, network, rows, throughput)
             scores = network.scores(rows)
-        return _Scores(network, float(scores.min()), prior)
+        return _Scores(network, float(scores.min()))
 
     def _train(
         self,
@@ -89,20 +89,17 @@ class TreeGRU:
         network: _Network,
         rows: NDArray[np.float32],
         throughput: NDArray[np.float64],
-        prior: NDArray[np.float64],
     ) -> None:
         parameters = [*network.layers.parameters()]
         adam = torch.optim.Adam(parameters, lr=self.rate, weight_decay=self.decay)
         truth = torch.tensor(throughput, dtype=torch.float32)
-        known = torch.tensor(prior, dtype=torch.float32)
         whole = _Forest.of(rows)
         for _ in range(self.steps):
             forest, place = whole, torch.arange(len(rows))
             if len(rows) > self.batch:
                 place = torch.randperm(len(rows))[: self.batch]
                 forest = _Forest.of(rows[place.numpy()])
-            scores = network(forest) + known[place]
-            loss = self._loss(torch, scores, truth[place])
+            loss = self._loss(torch, network(forest), truth[place])
             adam.zero_grad()
             loss.backward()
             torch.nn.utils.clip_grad_norm_(parameters, self.clip)
@@ -190,13 +187,10 @@ class _Network:
 
 @dataclass(frozen=True, eq=False)
 class _Scores:
-    """A network whose scores are added to those of a prior."""
-
     network: _Network
     worst: float  # of the trials; what is no program is no better
-    prior: DecisionModel | None
 
     def predict(self, rows: NDArray[np.float32]) -> NDArray[np.float64]:
         scores = self.network.scores(rows)
         scores[np.isnan(rows[:, 0])] = self.worst
-        return scores + expected(self.prior, rows)
+        return scores
