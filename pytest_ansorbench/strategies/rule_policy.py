@@ -61,12 +61,11 @@ class StockRules:
     """Every mutation draws its rule by the stock weights, as in stock MetaSchedule."""
 
     def start(self, rules: Mapping[str, float]) -> RuleChooser:
-        """A chooser that leaves it to the draw."""
-        return _StockRules()
+        """A chooser that leaves it to the draw: there is nothing to keep."""
+        return self
 
-
-class _StockRules:
     def choose(self, programs: int, features: Callable[[], Features]) -> NDArray[np.intp]:
+        """No rule for any program."""
         return np.full(programs, BY_WEIGHT)
 
 
