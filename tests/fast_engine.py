@@ -217,7 +217,15 @@ class _Key:
 @functools.lru_cache(maxsize=256)
 def _compiled(key: _Key) -> Compiled:
     """Compilation takes most of the time of many tests, and their programs are few."""
-    return KINDS[key.program.kind](key.program.mod, key.target)
+    return KINDS[key.program.kind](key.program.mod, _unoptimized(str(key.target)))
+
+
+@functools.cache
+def _unoptimized(target: str) -> Any:
+    """The same target for kernels that run once: optimizing them would take longer."""
+    from tvm.target import Target
+
+    return Target({**Target(target).export(), "opt-level": 0})
 
 
 class InProcess:

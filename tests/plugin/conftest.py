@@ -12,11 +12,19 @@ from pytest_ansorbench.measure.local import toolchains
 from pytest_ansorbench.strategies import Evolution, StockEvolution
 from tests.fast_engine import FastEngine
 from tests.plugin.project import CASES, CONFTEST, Project
+from tests.recorded import replayed_once
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _warm(lasting_servers):
     """Sessions of this process need not start servers."""
+
+
+@pytest.fixture(scope="package", autouse=True)
+def _judged_once():
+    """Sessions of this process that replay the same runs share what they think of them."""
+    with replayed_once():
+        yield
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ a process is about: signals, pytest-xdist, modules that are missing.
 
 from __future__ import annotations
 
+import functools
 import importlib
 import io
 import json
@@ -15,7 +16,7 @@ import shutil
 import subprocess
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import (
     AbstractContextManager,
     contextmanager,
@@ -24,6 +25,7 @@ from contextlib import (
 )
 from dataclasses import dataclass
 from functools import partial
+from importlib.metadata import Distribution
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +33,7 @@ import pytest
 
 from pytest_ansorbench.cli import main
 from pytest_ansorbench.storage import write_result
+from pytest_ansorbench.strategies import ENTRY_POINT_GROUP
 from tests.plugin.apart import Apart, started
 from tests.saved_cases import SAVED, result_of
 
@@ -215,6 +218,7 @@ def as_in_a_fresh_process(folder: Path, variables: Mapping[str, str]) -> Iterato
         patch.setattr("xdist.workermanage._sys_path", [*added, *sys.path])
         added.remove(str(WITHOUT_TORCH))  # other tests of this process need PyTorch
         patch.setattr(sys, "path", [*added, *sys.path])
+        patch.setattr("importlib.metadata.distributions", _offering)
         patch.setattr(sys, "dont_write_bytecode", True)
         warnings.resetwarnings()
         for hidden in (DeprecationWarning, ImportWarning, ResourceWarning):
@@ -226,6 +230,18 @@ def as_in_a_fresh_process(folder: Path, variables: Mapping[str, str]) -> Iterato
             for name, module in [*sys.modules.items()]:
                 if str(getattr(module, "__file__", "")).startswith(f"{folder}{os.sep}"):
                     del sys.modules[name]
+
+
+def _offering() -> Iterator[Distribution]:
+    """The distributions that offer what a session looks for, which it does three times."""
+    return (found for folder in sys.path for found in _offering_in(folder))
+
+
+@functools.cache
+def _offering_in(folder: str) -> Sequence[Distribution]:
+    groups = {"pytest11", ENTRY_POINT_GROUP}
+    there = Distribution.discover(path=[folder])
+    return [one for one in there if not groups.isdisjoint(e.group for e in one.entry_points)]
 
 
 def trials(run: Mapping[str, Any]) -> list[dict[str, Any]]:
