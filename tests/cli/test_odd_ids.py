@@ -15,6 +15,7 @@ import pytest
 from pytest_ansorbench.cli import main
 from pytest_ansorbench.report.render.text import printable
 from pytest_ansorbench.storage import save_numbered, write_result
+from tests.recorded import judged_once
 from tests.saved_cases import Saved, result_of
 from tests.synthetic import make_case_result, make_result, make_run, named
 
@@ -41,10 +42,16 @@ IDS = [
 UNDECIDED = 3
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _judged_once():
+    with judged_once():
+        yield
+
+
 @pytest.fixture(scope="module")
 def path(tmp_path_factory):
     path = tmp_path_factory.mktemp("odd") / "result.json"
-    # Two seeds, of which no gate is decided: each command judges all cases anew.
+    # Two seeds, of which no gate is decided.
     runs = {
         name: [make_run(strategy=name, seed=seed, final=1.0) for seed in range(2)]
         for name in ("default", "fast")

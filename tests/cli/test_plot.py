@@ -21,16 +21,22 @@ def with_sketches(case: CaseResult) -> CaseResult:
     return dataclasses.replace(case, runs=tuple(map(two, case.runs)))
 
 
-@pytest.fixture
-def result(tmp_path):
-    path = tmp_path / "result.json"
+@pytest.fixture(scope="module", autouse=True)
+def _judged_once():
+    with judged_once():
+        yield
+
+
+@pytest.fixture(scope="module")
+def result(tmp_path_factory):
+    path = tmp_path_factory.mktemp("one") / "result.json"
     write_result(make_result(with_sketches(make_case_result())), path)
     return str(path)
 
 
-@pytest.fixture
-def two_cases(tmp_path):
-    path = tmp_path / "two.json"
+@pytest.fixture(scope="module")
+def two_cases(tmp_path_factory):
+    path = tmp_path_factory.mktemp("two") / "two.json"
     write_result(make_result(make_case_result("a"), make_case_result("b")), path)
     return str(path)
 
@@ -115,11 +121,10 @@ def test_one_case_has_no_ablation(result, capsys):
 )
 def test_figures_of_the_paper_are_drawn_by_name(tmp_path, stem, figures):
     path = tmp_path / "figure.svg"
-    with judged_once():
-        for figure, shown, hidden in figures:
-            assert main(["plot", figure, str(RESULTS / f"{stem}.json.gz"), "-o", str(path)]) == 0
-            text = path.read_text()
-            assert shown in text and hidden not in text, figure
+    for figure, shown, hidden in figures:
+        assert main(["plot", figure, str(RESULTS / f"{stem}.json.gz"), "-o", str(path)]) == 0
+        text = path.read_text()
+        assert shown in text and hidden not in text, figure
 
 
 def test_a_figure_of_the_paper_wants_its_cases_and_strategy(result, tmp_path, capsys):
