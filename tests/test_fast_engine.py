@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.fast_engine import FastEngine
-from tests.measure.engine_contract import EngineContract
+from tests.measure.engine_contract import EngineContract, TurnsContract
 
 
 @pytest.fixture(scope="module")
@@ -16,3 +16,7 @@ def engine(target):
 
 class TestContract(EngineContract):
     """What every engine has to do."""
+
+
+class TestTurns(TurnsContract):
+    """How programs take turns."""

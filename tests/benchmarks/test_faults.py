@@ -65,29 +65,31 @@ def test_what_is_read_or_told_in_a_sentence_survives(tmp_path):
     assert found[1][1].startswith("bad file ")
 
 
-@pytest.mark.parametrize(
-    ("reader", "verdict", "words"),
-    [
-        ("unnamed", "no sentence", "bad file"),
-        ("talkative", "no sentence", "and more"),
-        ("colourful", "no sentence", "[31m"),
-        ("breaks", "traceback", "KeyError: 'x'"),
-        ("leaves", "traceback", "SystemExit"),
-        ("crashes", "crash", "died of SIGSEGV"),
-        ("vanishes", "crash", "died of exit code 0"),
-        ("hangs", "hang", "still there after 2 s"),
-        ("eats", "memory", " MB: "),
-        ("eats_all", "memory", "MemoryError"),
-        ("runs", "code run", "exec of <string>"),
-        ("starts", "code run", "subprocess.Popen"),
-        ("unpickles", "code run", "pickle.find_class"),
-        ("plants", "code run", "planted code"),
-    ],
-)
-def test_each_fault_is_found_and_blamed_on_its_file(tmp_path, reader, verdict, words):
-    before, fault, after = judged(tmp_path, "fine", reader, "told")
-    assert before == ["survived", ""] and after[0] == "survived"
-    assert fault[0] == verdict and words in fault[1]
+FAULTS = {
+    "unnamed": ("no sentence", "bad file"),
+    "talkative": ("no sentence", "and more"),
+    "colourful": ("no sentence", "[31m"),
+    "breaks": ("traceback", "KeyError: 'x'"),
+    "leaves": ("traceback", "SystemExit"),
+    "crashes": ("crash", "died of SIGSEGV"),
+    "vanishes": ("crash", "died of exit code 0"),
+    "hangs": ("hang", "still there after 2 s"),
+    "eats": ("memory", " MB: "),
+    "eats_all": ("memory", "MemoryError"),
+    "runs": ("code run", "exec of <string>"),
+    "starts": ("code run", "subprocess.Popen"),
+    "unpickles": ("code run", "pickle.find_class"),
+    "plants": ("code run", "planted code"),
+}
+
+
+def test_each_fault_is_found_and_blamed_on_its_file(tmp_path):
+    found = judged(tmp_path, *(name for fault in FAULTS for name in ("fine", fault)), "told")
+    assert found[:-1:2] == [["survived", ""]] * len(FAULTS)
+    assert found[-1][0] == "survived"
+    for fault, (verdict, told) in zip(FAULTS, found[1::2], strict=True):
+        expected, words = FAULTS[fault]
+        assert verdict == expected and words in told, fault
 
 
 @pytest.fixture

@@ -39,10 +39,10 @@ def test_what_a_model_is_told_is_of_the_points_own_program(script, landscape):
 
 
 def test_runs_become_two_tables(script, landscape_file):
-    result = script.searched(landscape_file, ARMS, Plan(24, 8, 2))
+    result = script.searched(landscape_file, ARMS, Plan(16, 8, 2))
     [case] = result.cases
     assert case.strategies == tuple(ARMS) and len(case.runs) == 6
-    head, _, *lines = script.curves([result], ARMS, 24).splitlines()
+    head, _, *lines = script.curves([result], ARMS, 16).splitlines()
     assert head.split("  ")[0] == "searched by" and "16 trials" in head and "32" not in head
     shares = {line.split()[0]: [*map(float, line.split()[1:])] for line in lines}
     assert {*shares} == {*ARMS}

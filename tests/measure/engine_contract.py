@@ -7,6 +7,8 @@
 
     class TestMyEngine(EngineContract): ...
 
+    class TestTurns(TurnsContract): ...
+
 Faults that only some engines survive, such as a kernel that crashes, are in those engines' own
 tests. Kernels are those of `tests.faults`.
 """
@@ -121,12 +123,14 @@ def _program(tensors):
     return Program.operator(IRModule({"main": function}))
 
 
-class EngineContract:
-    """Inherit it beside a fixture `engine` that is started."""
-
+class _Checked:
     @pytest.fixture
     def check(self):
         return Doubling().check()
+
+
+class EngineContract(_Checked):
+    """Inherit it beside a fixture `engine` that is started."""
 
     @staticmethod
     def measured(engine, kinds, check, best_s=None, policy=QUICK):
@@ -289,48 +293,6 @@ class EngineContract:
         assert len(first.latencies_s) == len(last.latencies_s) == 2 * TURNS
         assert first.sets == last.sets == (0,) * TURNS + (1,) * TURNS
 
-    def test_side_by_side_a_turn_is_over_before_the_next(self, engine, check):
-        programs = [kernel(kind) for kind in ("wrong", "fine", "fine", "unbuildable")]
-        _, one, other, _ = engine.measure_side_by_side(programs, check, TWO_SETS)
-        turns = list(zip(one.places, other.places, strict=True))
-        assert all(max(turn) < min(then) for turn, then in itertools.pairwise(turns))
-
-    @pytest.mark.parametrize("count", [1, 2, 3])
-    def test_side_by_side_all_run_in_every_turn_in_the_order_of_the_effort(
-        self, engine, check, count
-    ):
-        outcomes = engine.measure_side_by_side([kernel("fine")] * count, check, TWO_SETS)
-        assert all(latency_s > 0 for outcome in outcomes for latency_s in outcome.latencies_s)
-        for turn in range(2 * TURNS):
-            places = {outcomes[who].places[turn]: who for who in range(count)}
-            assert sorted(places) == list(range(turn * count, (turn + 1) * count))
-            assert [places[place] for place in sorted(places)] == [*TWO_SETS.order(turn, count)]
-
-    def test_side_by_side_without_a_precision_it_takes_the_most(self, engine, check):
-        effort = dataclasses.replace(TWO_SETS, turns=Span(1, 3), sets=Span(1, 2), precision=0.0)
-        for outcome in engine.measure_side_by_side([kernel("fine")] * 2, check, effort):
-            assert outcome.sets == (0, 0, 0, 1, 1, 1)
-
-    def test_side_by_side_one_alone_takes_the_least(self, engine, check):
-        effort = dataclasses.replace(TWO_SETS, turns=Span(2, 9), sets=Span(2, 9))
-        [outcome] = engine.measure_side_by_side([kernel("fine")], check, effort)
-        assert outcome.sets == (0, 0, 1, 1)
-
-    def test_side_by_side_goes_on_after_any_set(self, engine, check):
-        programs = [kernel(kind) for kind in ("fine", "wrong", "fine")]
-        first, whole = engine.measure_sets(programs, check, TWO_SETS)
-        assert first.outcomes[0].sets == (0,) * TURNS
-        assert 0 < first.elapsed_s < whole.elapsed_s
-        [resumed] = engine.measure_sets(programs, check, TWO_SETS, first)
-        assert resumed.elapsed_s > first.elapsed_s
-        for before, after, at_once in zip(
-            first.outcomes, resumed.outcomes, whole.outcomes, strict=True
-        ):
-            assert (after.status, after.sets) == (at_once.status, at_once.sets)
-            assert after.places == at_once.places
-            assert after.latencies_s[:TURNS] == before.latencies_s
-        assert [*engine.measure_sets(programs, check, TWO_SETS, resumed)] == []
-
     def test_the_output_of_a_program_is_what_it_computes(self, engine, check):
         computed = engine.outputs(kernel("fine"), check)
         assert computed.call_s > 0.0
@@ -393,3 +355,47 @@ class EngineContract:
         outcome = engine.run(built, QUICK)
         assert outcome.status == "wrong-result"
         assert "with inputs that it was not timed on, output 0: 8 of 8" in outcome.error
+
+
+class TurnsContract(_Checked):
+    """How programs take turns side by side; inherit it like `EngineContract`."""
+
+    def test_a_turn_is_over_before_the_next(self, engine, check):
+        programs = [kernel(kind) for kind in ("wrong", "fine", "fine", "unbuildable")]
+        _, one, other, _ = engine.measure_side_by_side(programs, check, TWO_SETS)
+        turns = list(zip(one.places, other.places, strict=True))
+        assert all(max(turn) < min(then) for turn, then in itertools.pairwise(turns))
+
+    @pytest.mark.parametrize("count", [1, 2, 3])
+    def test_all_run_in_every_turn_in_the_order_of_the_effort(self, engine, check, count):
+        outcomes = engine.measure_side_by_side([kernel("fine")] * count, check, TWO_SETS)
+        assert all(latency_s > 0 for outcome in outcomes for latency_s in outcome.latencies_s)
+        for turn in range(2 * TURNS):
+            places = {outcomes[who].places[turn]: who for who in range(count)}
+            assert sorted(places) == list(range(turn * count, (turn + 1) * count))
+            assert [places[place] for place in sorted(places)] == [*TWO_SETS.order(turn, count)]
+
+    def test_without_a_precision_it_takes_the_most(self, engine, check):
+        effort = dataclasses.replace(TWO_SETS, turns=Span(1, 3), sets=Span(1, 2), precision=0.0)
+        for outcome in engine.measure_side_by_side([kernel("fine")] * 2, check, effort):
+            assert outcome.sets == (0, 0, 0, 1, 1, 1)
+
+    def test_one_alone_takes_the_least(self, engine, check):
+        effort = dataclasses.replace(TWO_SETS, turns=Span(2, 9), sets=Span(2, 9))
+        [outcome] = engine.measure_side_by_side([kernel("fine")], check, effort)
+        assert outcome.sets == (0, 0, 1, 1)
+
+    def test_goes_on_after_any_set(self, engine, check):
+        programs = [kernel(kind) for kind in ("fine", "wrong", "fine")]
+        first, whole = engine.measure_sets(programs, check, TWO_SETS)
+        assert first.outcomes[0].sets == (0,) * TURNS
+        assert 0 < first.elapsed_s < whole.elapsed_s
+        [resumed] = engine.measure_sets(programs, check, TWO_SETS, first)
+        assert resumed.elapsed_s > first.elapsed_s
+        for before, after, at_once in zip(
+            first.outcomes, resumed.outcomes, whole.outcomes, strict=True
+        ):
+            assert (after.status, after.sets) == (at_once.status, at_once.sets)
+            assert after.places == at_once.places
+            assert after.latencies_s[:TURNS] == before.latencies_s
+        assert [*engine.measure_sets(programs, check, TWO_SETS, resumed)] == []

@@ -12,6 +12,7 @@ import pytest
 from pytest_ansorbench.bench import Session
 from pytest_ansorbench.plugin import blame
 from pytest_ansorbench.strategies import ENTRY_POINT_GROUP
+from tests.forked_servers import living_servers
 from tests.plugin.project import CASES, CONFTEST
 from tests.plugin.test_bad_input import refusal
 
@@ -282,8 +283,7 @@ def test_fault(ansor_bench, name):
     try:
         ansor_bench(Doubling())
     finally:
-        servers = living_servers()
-        assert servers and not any(server.children() for server in servers)
+        assert not any(server.children() for server in living_servers())
 
 @pytest.mark.ansor_bench(trials=2, round=2, repeats=1, final_turns=2, final_sets=1, strategy="fine")
 def test_fine(ansor_bench):
@@ -309,19 +309,39 @@ def mine(project):
     return project
 
 
-def test_a_faulty_strategy_fails_its_test_in_one_line_and_the_next_test_runs(mine):
+def failing(mine, names, *words):
+    """Run strategies that fail, each in one line, and then one that does not."""
     mine.write("test_cases.py", STRATEGY_TESTS)
-    outcome = mine.bench("-rN")
+    outcome = mine.bench("-rN", *words)
     assert outcome.code == 1, outcome.text
     assert "INTERNALERROR" not in outcome.text
     assert "Traceback" not in outcome.text
-    assert f"{len(FAULTS) + 1} failed, 1 passed" in outcome.out
-    for name, (mark, function, message, note) in FAULTS.items():
+    for name in names:
+        mark, function, message, note = FAULTS[name]
         line = message_of(outcome, f"test_fault[{name}]")
         assert line.startswith(f"mine.py:{line_of(MINE, mark)}: in {function}: {message}"), line
         assert f"strategy '{name}'" in line.rpartition("(")[2]
         assert note in line
         assert line.endswith(HINT)
+    return outcome
+
+
+#: Of those that fail while there are processes to be ended.
+MEASURED = ("learn-raises", "measure-raises", "measure-none")
+
+
+def test_a_faulty_strategy_fails_its_test_in_one_line_and_the_next_test_runs(mine):
+    words = ("-k", "learn or measure or fine", "--ansor-progress=believed")
+    outcome = failing(mine, MEASURED, *words)
+    assert f"{len(MEASURED)} failed, 1 passed" in outcome.out
+    assert living_servers()
+
+
+@pytest.mark.usefixtures("fast_engine")
+def test_so_does_one_whose_fault_is_elsewhere(mine):
+    others = [name for name in FAULTS if name not in MEASURED]
+    outcome = failing(mine, others, "-k", "not learn and not measure")
+    assert f"{len(others) + 1} failed, 1 passed" in outcome.out
     assert message_of(outcome, "test_fault[no-model]") == (
         "bad cost model None: Evolution ranks programs by a cost model; expected one, e.g. "
         "cost_model=XGBoostModel() (while starting strategy 'no-model')"

@@ -16,14 +16,20 @@ from tests.cluster.dask_processes import wait_until
 
 @pytest.fixture(scope="module")
 def workers(tmp_path_factory):
-    with dask_processes.cluster(tmp_path_factory.mktemp("dask"), "one", "two") as started:
+    with dask_processes.cluster(tmp_path_factory.mktemp("dask"), "one") as started:
         yield started
 
 
+@pytest.fixture(scope="module")
+def two_workers(workers):
+    workers.start_worker("two")
+    return workers
+
+
 def test_repeats_are_carried_out_by_workers(project, workers):
-    outcome = project.bench(
-        f"--ansor-cluster={workers.address}", "--ansor-repeats=1", "--ansor-json=out.json"
-    )
+    where = f"--ansor-cluster={workers.address}"
+    words = ("--ansor-repeats=1", "--ansor-progress=believed", "--ansor-json=out.json")
+    outcome = project.bench(where, *words)
     assert outcome.code == 0, outcome.text
     assert f"measuring on a cluster: asking tcp://{workers.address}, for 60 s" in outcome.out
     result = read_result(project.root / "out.json")
@@ -61,10 +67,10 @@ def test_it(ansor_bench, case):
 
 
 @pytest.mark.slow
-def test_several_processes_share_the_workers(project, workers):
+def test_several_processes_share_the_workers(project, two_workers):
     """Cases of the project itself, too: no worker can import its files."""
     project.write("test_cases.py", OWN_CASE)
-    words = (f"--ansor-cluster={workers.address}", "-n2", "--ansor-json=out.json")
+    words = (f"--ansor-cluster={two_workers.address}", "-n2", "--ansor-json=out.json")
     outcome = project.bench_apart(*words)
     assert outcome.code == 0, outcome.text
     assert "2 passed" in outcome.out
@@ -74,8 +80,8 @@ def test_several_processes_share_the_workers(project, workers):
 
 
 @pytest.mark.slow
-def test_an_interrupted_session_goes_on(project, workers):
-    where = f"--ansor-cluster={workers.address}"
+def test_an_interrupted_session_goes_on(project, two_workers):
+    where = f"--ansor-cluster={two_workers.address}"
     with project.start(where, "--ansor-repeats=30", "--ansor-build-workers=1") as process:
         journals = project.root / ".ansor_bench" / "journals"
         wait_until(lambda: any(b'"final"' in one.read_bytes() for one in journals.glob("*.jsonl")))

@@ -26,7 +26,6 @@ def failure_of(text: str) -> str:
     ("kernel", "flag", "value", "cause", "more"),
     [
         ("fine", "build-timeout", "0.001", "build-timeout (no result after 0.001 s)", 30),
-        ("fine", "run-timeout", "1e-05", "run-timeout (no result after 1e-05 s)", 30),
         ("greedy", "memory-limit", "64", "run-error (InternalError: std::bad_alloc)", 4096),
     ],
 )

@@ -121,7 +121,8 @@ def test_a_time_limit_in_mid_search_costs_one_test_and_leaves_nothing_running(pr
         "    return [\n",
         '    return [\n        scripted(("hang",) * 2, name="hanging"),\n',
     )
-    outcome = project.bench(*real("timeout"), "--ansor-run-timeout=60", "--ansor-json=out.json")
+    words = ("--ansor-run-timeout=60", "--ansor-progress=believed", "--ansor-json=out.json")
+    outcome = project.bench(*real("timeout"), *words)
     assert outcome.code == 1, outcome.text
     assert "1 failed, 2 passed" in outcome.out
     assert "from pytest-timeout" in outcome.out

@@ -21,6 +21,7 @@ def test_both_looks_are_in_the_journal_and_in_every_file(project):
         "--ansor-json=result.json",
         "--ansor-save=main",
         "--ansor-trials=2",
+        "--ansor-progress=believed",
         "-v",
     )
     assert outcome.code == 0, outcome.text

@@ -175,19 +175,8 @@ def test_check_decides_which_outputs_are_compared(project):
         "def pytest_ansorbench_strategies(config):\n"
         "    return [scripted(('fine', 'slow-and-wrong'), name='one')]\n",
     )
-    [made] = runs(project, "--ansor-check=all", "--ansor-strategy=one", "--ansor-trials=2")
+    [made] = runs(project, "--ansor-check=all", "--ansor-strategy=one", *SHORT)
     assert [trial["status"] for trial in trials(made)] == ["ok", "wrong-result"]
-
-
-def test_a_memory_limit_fails_what_exceeds_it(project):
-    project.write(
-        "conftest.py",
-        "from tests.proposers import scripted\n"
-        "def pytest_ansorbench_strategies(config):\n"
-        "    return [scripted(('endless-build', 'fine'), name='one')]\n",
-    )
-    [made] = runs(project, "--ansor-memory-limit=200", "--ansor-strategy=one", "--ansor-trials=2")
-    assert [trial["status"] for trial in trials(made)] == ["build-error", "ok"]
 
 
 def test_flush_cache_and_cores_reach_the_engine(project):

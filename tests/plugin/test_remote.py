@@ -6,6 +6,10 @@ import pytest
 
 from pytest_ansorbench.storage import list_journals, read_journal, read_result
 from tests.measure.remote import devices
+from tests.plugin.conftest import with_a_case
+
+#: Nothing here is about leads, which would be built and measured again.
+BELIEVED = "--ansor-progress=believed"
 
 
 @pytest.fixture(scope="module")
@@ -14,9 +18,17 @@ def tracker():
         yield running
 
 
-def test_a_case_is_tuned_on_a_device(project, tracker):
+@pytest.fixture(scope="module")
+def tuned(tracker, tmp_path_factory):
+    """A project whose case was tuned on a device, and what that printed."""
+    project = with_a_case(tmp_path_factory.mktemp("tuned"))
+    where = f"--ansor-rpc={devices.address(tracker)}"
+    return project, project.bench(where, BELIEVED, "--ansor-json=out.json")
+
+
+def test_a_case_is_tuned_on_a_device(tuned, tracker):
+    project, outcome = tuned
     where = devices.address(tracker)
-    outcome = project.bench(f"--ansor-rpc={where}", "--ansor-json=out.json")
     assert outcome.code == 0, outcome.text
     result = read_result(project.root / "out.json")
     [machine] = result.machines.values()
@@ -30,13 +42,13 @@ def test_a_case_is_tuned_on_a_device(project, tracker):
     devices.wait_until(lambda: devices.queue(tracker).free == 1)
 
 
-def test_an_interrupted_session_goes_on_on_the_device_and_nowhere_else(project, tracker):
-    where = f"--ansor-rpc={devices.address(tracker)}"
-    assert project.bench(where).code == 0
-    again = project.bench(where, "--ansor-repeats=2", "--ansor-resume=1", "--ansor-json=out.json")
+def test_an_interrupted_session_goes_on_on_the_device_and_nowhere_else(tuned, tmp_path, tracker):
+    project = tuned[0].copy(tmp_path)
+    words = ("--ansor-repeats=2", "--ansor-resume=1", "--ansor-json=out.json", BELIEVED)
+    again = project.bench(f"--ansor-rpc={devices.address(tracker)}", *words)
     assert again.code == 0, again.text
     assert len(read_result(project.root / "out.json").cases[0].runs) == 4
-    elsewhere = project.bench("--ansor-repeats=3", "--ansor-resume=1")
+    elsewhere = project.bench("--ansor-repeats=3", "--ansor-resume=1", BELIEVED)
     assert elsewhere.code == 4
     assert "the run was begun on another machine" in elsewhere.text
 

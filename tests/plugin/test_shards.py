@@ -91,17 +91,17 @@ def test_a_missing_part_is_named_and_so_is_what_it_alone_had(saved):
 
 
 def test_cases_without_any_run_are_named(saved):
-    list(islice(run_parts(saved, 15), 5))
-    outcome = merge(saved, *(f"{index}.json" for index in range(1, 6)))
+    list(islice(run_parts(saved, 15), 2))
+    outcome = merge(saved, "1.json", "2.json")
     assert outcome.code == 3
-    assert "missing: shards 6/15, 7/15" in outcome.out
+    assert "missing: shards 3/15, 4/15" in outcome.out
     assert "without any run: b, c" in outcome.out
 
 
 def test_a_part_without_work_is_there_all_the_same(saved):
-    list(run_parts(saved, 7, "--ansor-case=a"))
-    outcome = merge(saved, *(f"{index}.json" for index in range(1, 8)))
-    assert (outcome.code, outcome.out) == (0, "all.json: 1 cases, 10 runs from 7 results\n")
+    list(run_parts(saved, 6, "--ansor-case=a"))
+    outcome = merge(saved, *(f"{index}.json" for index in range(1, 7)))
+    assert (outcome.code, outcome.out) == (0, "all.json: 1 cases, 10 runs from 6 results\n")
 
 
 def test_parts_are_balanced_by_recorded_seconds(saved):
@@ -123,13 +123,13 @@ def test_parts_are_balanced_by_recorded_seconds(saved):
 @pytest.mark.parametrize("by", [(), ("--ansor-shard-by=saved.json",)], ids=["trials", "seconds"])
 def test_parts_whose_tests_come_in_random_order_make_a_whole(saved, by):
     pytest.importorskip("pytest_randomly")
-    for index in (1, 2, 3):
-        part = (f"--ansor-shard={index}/3", f"--ansor-json={index}.json", *by)
+    for index in (1, 2):
+        part = (f"--ansor-shard={index}/2", f"--ansor-json={index}.json", *by)
         order = ("-p", "randomly", f"--randomly-seed={index}")
         outcome = saved.bench(REPLAY, *part, *order)
         assert outcome.code == 0, outcome.text
-    outcome = merge(saved, "1.json", "2.json", "3.json")
-    assert (outcome.code, outcome.out) == (0, "all.json: 3 cases, 30 runs from 3 results\n")
+    outcome = merge(saved, "1.json", "2.json")
+    assert (outcome.code, outcome.out) == (0, "all.json: 3 cases, 30 runs from 2 results\n")
 
 
 def test_parts_whose_files_come_in_another_order_make_a_whole(saved):

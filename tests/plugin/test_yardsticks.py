@@ -13,11 +13,12 @@ from tests.saved_cases import SAVED, result_of
 from tests.synthetic import PEAK, make_yardsticks
 
 SHORT = "--ansor-trials=2"
+BELIEVED = "--ansor-progress=believed"
 
 
 def test_both_are_in_the_result_the_table_and_the_details(project):
     outcome = project.bench(
-        "--ansor-reference-kernels=untuned,numpy", "--ansor-json=first.json", SHORT
+        "--ansor-reference-kernels=untuned,numpy", "--ansor-json=first.json", SHORT, BELIEVED
     )
     assert outcome.code == 0, outcome.text
     first = read_result(project.root / "first.json")
@@ -35,7 +36,7 @@ def test_both_are_in_the_result_the_table_and_the_details(project):
     # A peak that was measured before is not measured again.
     cores = usable_cores().to_pin_to
     write_peak(project.root / ".ansor_bench", found.machine, PEAK, cores)
-    outcome = project.bench("--ansor-roofline", "--ansor-json=second.json", SHORT)
+    outcome = project.bench("--ansor-roofline", "--ansor-json=second.json", SHORT, BELIEVED)
     assert outcome.code == 0, outcome.text
     second = read_result(project.root / "second.json")
     assert second.cases[0].yardsticks[0].peak == PEAK

@@ -29,7 +29,7 @@ class Keeping(FastEngine):
     """Notes incumbents, what it builds, and what is still held; may lose incumbents."""
 
     def __init__(self, target, *, loses=False):
-        super().__init__(target)
+        super().__init__(target, compiles=False)
         self.loses = loses
         self.incumbents: list[Built | None] = []
         self.held: list[Built] = []

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import os
 import re
-import subprocess
-import sys
 import unicodedata
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -24,6 +23,7 @@ from pytest_ansorbench.storage import (
     write_result,
 )
 from pytest_ansorbench.storage.numbered import stored_name
+from tests.storage.saving import saving
 from tests.synthetic import make_result
 
 
@@ -190,15 +190,10 @@ def test_threads_never_share_a_number(tmp_path: Path) -> None:
 
 
 def test_processes_never_share_a_number(tmp_path: Path) -> None:
-    code = (
-        "import sys; from pathlib import Path; from tests.synthetic import make_result;"
-        "from pytest_ansorbench.storage import save_numbered;"
-        "[save_numbered(make_result(), Path(sys.argv[1]), sys.argv[2]) for _ in range(10)]"
-    )
-    root = Path(__file__).parents[2]
-    processes = [
-        subprocess.Popen([sys.executable, "-c", code, str(tmp_path), f"p{i}"], cwd=root)
-        for i in range(2)
-    ]
-    assert [process.wait() for process in processes] == [0, 0]
+    start, end = os.pipe()
+    processes = [saving(tmp_path, f"p{i}", start) for i in range(2)]
+    for descriptor in (start, end):
+        os.close(descriptor)
+    for process in processes:
+        process.wait()
     assert len({name[:4] for name in names(tmp_path)}) == len(names(tmp_path)) == 20

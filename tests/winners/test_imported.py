@@ -22,6 +22,7 @@ from pytest_ansorbench.winners import (
 from pytest_ansorbench.winners.reading import parsed, read_database, sound_lines
 from pytest_ansorbench.workloads import BatchMatmul
 from tests.forked_servers import ForkedInterpreter
+from tests.interpreters import ROOT
 from tests.winners.conftest import MATMUL, MLP
 
 OTHER = BatchMatmul(batch=1, m=8, n=8, k=8)
@@ -168,13 +169,13 @@ def test_what_tvm_cannot_read_is_refused(database, name, line):
         import_database(database, [MATMUL], "mine")
 
 
-def test_a_parser_that_dies_is_told_of(database, monkeypatch):
-    """A blank line, which no other test lets through to it."""
-    monkeypatch.setattr(reading, "Interpreter", Interpreter)
-    with (database / RECORDS).open("a") as records:
-        records.write("\n\n")
-    with pytest.raises(DatabaseError, match="cannot read it: worker died of SIG"):
-        parsed(Path("theirs"), database)
+def test_a_parser_that_dies_is_told_of(tmp_path, monkeypatch):
+    def dying(python, module, options):
+        return Interpreter(python, "tests.winners.dying", options, {"PYTHONPATH": str(ROOT)})
+
+    monkeypatch.setattr(reading, "Interpreter", dying)
+    with pytest.raises(DatabaseError, match="cannot read it: worker died of SIGABRT"):
+        parsed(Path("theirs"), tmp_path)
 
 
 def test_an_empty_database_has_no_records(database):

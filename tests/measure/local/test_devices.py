@@ -9,7 +9,7 @@ from pytest_ansorbench.measure.local.engine import LocalEngine
 from pytest_ansorbench.measure.policy import FixedMeasurement
 from pytest_ansorbench.measure.settings import EngineSettings
 from tests.faults import Doubling, kernel
-from tests.measure.engine_contract import EngineContract
+from tests.measure.engine_contract import EngineContract, TurnsContract
 
 QUICK = FixedMeasurement(number=1, repeat=3, min_repeat_ms=1)
 
@@ -30,6 +30,11 @@ def engine():
 @pytest.mark.slow
 class TestContract(EngineContract):
     """What every engine has to do."""
+
+
+@pytest.mark.slow
+class TestTurns(TurnsContract):
+    """How programs take turns."""
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from pytest_ansorbench.measure.side_by_side import SideBySide, Span
 from pytest_ansorbench.workloads.case import Surroundings
 from tests.faults import Doubling, counting, kernel
 from tests.interpreters import WITHOUT_TORCH
-from tests.measure.engine_contract import Comparing, EngineContract
+from tests.measure.engine_contract import Comparing, EngineContract, TurnsContract
 from tests.measure.local.processes import gone, server, workers
 
 QUICK = FixedMeasurement(number=1, repeat=3, min_repeat_ms=1)
@@ -40,6 +40,10 @@ class TestContract(EngineContract):
     """What every engine has to do."""
 
 
+class TestTurns(TurnsContract):
+    """How programs take turns."""
+
+
 def measure(engine, kinds, check, best_s=None):
     built = engine.build([kernel(kind) for kind in kinds], check)
     return [engine.run(program, QUICK, best_s=best_s) for program in built]
@@ -49,7 +53,6 @@ def measure(engine, kinds, check, best_s=None):
     ("kind", "status", "reason"),
     [
         ("unbuildable", "build-error", "not implemented"),
-        ("endless-build", "build-timeout", "3 s"),
         ("crash", "run-error", "SIGABRT"),
         ("trash", "run-error", "worker died of SIG"),
         ("overrun", "wrong-result", "outside of its output"),
@@ -80,15 +83,20 @@ def test_a_batch_may_have_a_limit_of_its_own(engine, task):
     engine.discard(built[1])
 
 
-def test_candidates_that_stall_together_cost_one_patience(engine, task):
-    """Their own is no longer than that of all."""
-    kinds = ["endless-build", "endless-build", "fine"]
+def test_candidates_that_stall_together_cost_one_patience(engine, task, monkeypatch):
+    """Their own is no longer than that of all, and they fail alone."""
+    restarts, pid = engine.restarts, engine.server_pid
+    brief = dataclasses.replace(engine._builder._settings, build_timeout_s=1)
+    monkeypatch.setattr(engine._builder, "_settings", brief)
+    monkeypatch.setattr(engine._builder, "_at_a_time", 3)
+    kinds = [*["endless-build"] * 3, "fine"]
     started = time.monotonic()
     built = engine.build([kernel(kind) for kind in kinds], task.check, limit_s=60.0)
-    assert [one.status for one in built] == ["build-timeout", "build-timeout", "ok"]
-    assert "3 s" in built[0].error
-    assert engine.run(built[2], QUICK).status == "ok"
-    assert time.monotonic() - started < 3 + 2
+    assert [one.status for one in built] == [*["build-timeout"] * 3, "ok"]
+    assert "after 1 s" in built[0].error
+    assert engine.run(built[3], QUICK).status == "ok"
+    assert time.monotonic() - started < 1 + 2
+    assert (engine.restarts, engine.server_pid) == (restarts, pid)
 
 
 def test_a_compilation_that_devours_memory_is_an_error_before_it_is_a_timeout(task):

@@ -27,7 +27,7 @@ from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.workloads import Check
 from tests.faults import Doubling, kernel
 from tests.liars import late, liar
-from tests.measure.engine_contract import MLP, TWO_SETS, Comparing, EngineContract
+from tests.measure.engine_contract import MLP, TWO_SETS, Comparing, EngineContract, TurnsContract
 from tests.measure.remote import devices
 
 QUICK = FixedMeasurement(number=1, repeat=3, min_repeat_ms=1)
@@ -59,6 +59,11 @@ def measure(engine, kinds, check, best_s=None):
 
 class TestContract(EngineContract):
     """What every engine has to do."""
+
+
+@pytest.mark.slow
+class TestTurns(TurnsContract):
+    """How programs take turns."""
 
 
 def test_it_says_what_the_device_is(engine):
