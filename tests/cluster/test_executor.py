@@ -103,6 +103,7 @@ def test_a_worker_that_dies_once_its_block_is_over_loses_nothing(mortal, recorde
     assert sorted(entry.seed for entry in of_kind(session, RepeatEntry)) == list(range(REPEATS))
 
 
+@pytest.mark.slow  # six workers have to start
 def test_a_block_that_kills_every_worker_is_given_up(mortal, recorded, tmp_path):
     mortal.top_up(6)  # some may die uncounted, of a submission that was given up meanwhile
     with (

@@ -20,6 +20,12 @@ MATMUL = BatchMatmul(batch=1, m=16, n=16, k=16)
 OWN = TargetSpace()
 FAMILIES = {type(case).__name__: case for case in reversed(OPERATORS)}
 """The first shape of each family of operators."""
+_LARGE = ("CapsuleConv2d", "Conv2dBnRelu", "DilatedConv2d", "GroupedConv2d")
+every_family = pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.slow] if name in _LARGE else []) for name in FAMILIES],
+)
+"""Their names; those whose programs take longest to be made are marked as slow."""
 _KNOWN: dict = {}
 """What `spaces_of` has made: seconds for all families together."""
 

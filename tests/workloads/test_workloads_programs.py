@@ -25,7 +25,11 @@ def windows():
     for operator in sorted(workloads.OPERATORS, key=lambda one: -one.flops):
         window = getattr(operator, "window", None), getattr(operator, "group_count", 1)
         least[type(operator), window] = operator
-    return [operator for operator in least.values() if operator.flops < 300e6]
+    return [
+        pytest.param(operator, marks=[pytest.mark.slow] if operator.flops > 60e6 else [])
+        for operator in least.values()
+        if operator.flops < 300e6
+    ]
 
 
 #: From here on a kernel runs for longer unoptimized than optimizing it takes.

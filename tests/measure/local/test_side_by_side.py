@@ -105,6 +105,7 @@ def test_whose_turn_it_is_not_is_suspended(engine, check):
     assert seen == [3] * TURNS
 
 
+@pytest.mark.slow
 def test_a_parent_that_is_killed_leaves_no_suspended_process():
     process, pids = _measuring()
     with process:

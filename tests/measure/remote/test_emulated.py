@@ -95,7 +95,7 @@ def read_back(path, arrays):
     return found
 
 
-@pytest.fixture(params=TARGETS)
+@pytest.fixture(params=[pytest.param("aarch64", marks=pytest.mark.slow), "riscv64"])
 def emulator(request, tmp_path):
     qemu = shutil.which(f"qemu-{request.param}-static") or shutil.which(f"qemu-{request.param}")
     target = resolve_target(TARGETS[request.param])

@@ -19,7 +19,7 @@ from pytest_ansorbench.strategies.decisions.placement import (
     probed_locations,
 )
 from pytest_ansorbench.strategies.decisions.traced import TracedSpace
-from tests.strategies.setups import FAMILIES, context_of, spaces_of
+from tests.strategies.setups import FAMILIES, context_of, every_family, spaces_of
 
 S0, R, S1 = Loop(0, 0, False), Loop(1, 0, True), Loop(0, 1, False)
 
@@ -63,7 +63,7 @@ def checked(spaces, maker, vectors_each) -> tuple[int, int]:
     return same, placed
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@every_family
 def test_programs_and_their_traces_are_those_of_tvm(target, name):
     spaces, maker, _ = spaces_of(target, FAMILIES[name])
     same, placed = checked(spaces, maker, vectors_each=3)

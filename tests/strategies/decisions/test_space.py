@@ -9,10 +9,10 @@ from pytest_ansorbench import workloads
 from pytest_ansorbench.strategies import StrategyError, undecided
 from pytest_ansorbench.strategies.decisions.encoding import Encoding
 from pytest_ansorbench.strategies.decisions.knobs import knob_of
-from tests.strategies.setups import FAMILIES, MATMUL, spaces_of
+from tests.strategies.setups import FAMILIES, MATMUL, every_family, spaces_of
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@every_family
 def test_random_vectors_make_programs_that_have_their_decisions(target, name):
     spaces, maker, _ = spaces_of(target, FAMILIES[name])
     rng = np.random.default_rng(0)
@@ -33,7 +33,7 @@ def test_random_vectors_make_programs_that_have_their_decisions(target, name):
     assert made >= 0.75 * drawn
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@every_family
 def test_every_random_program_of_a_sketch_is_a_point_of_its_space(target, name):
     """Locations, too, which are found with a few schedules."""
     spaces, maker, setup = spaces_of(target, FAMILIES[name])
