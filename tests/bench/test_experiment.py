@@ -107,7 +107,7 @@ def fixed(repeats=REPEATS):
 
 
 @settings(
-    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(slots=st.integers(1, 6), data=st.data())
 def test_neither_order_nor_cuts_change_the_result_and_no_line_comes_twice(recorded, slots, data):

@@ -142,6 +142,6 @@ def test_cut_sessions_come_to_the_same_bytes_and_what_is_forgotten_is_found(
     live, import_script, target, monkeypatch
 ):
     resumes = import_script("resumes")
-    assert [outcome.told for outcome in resumes.cuts(1, 0, 0, 8)] == [""] * 8
+    assert [outcome.told for outcome in resumes.cuts(1, 0, 0, 4)] == [""] * 4
     monkeypatch.setattr(resumes.loop, "restore", lambda state, entries: None)
     assert {outcome.verdict for outcome in resumes.cuts(1, 0, 0, 8)} == {"survived", "fault"}

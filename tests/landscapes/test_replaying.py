@@ -82,7 +82,7 @@ def test_a_search_finds_a_known_optimum_before_chance_does(landscape, name):
     assert found >= 2
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(trials=st.integers(1, 100), round_trials=st.integers(1, 20), seed=st.integers(0, 3))
 def test_budgets_of_trials_are_kept(landscape, trials, round_trials, seed):
     plan = Plan(trials, round_trials, 1, seed=seed)

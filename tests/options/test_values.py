@@ -39,7 +39,10 @@ def test_what_is_no_positive_number_is_told_what_is(bad):
 
 @pytest.mark.parametrize(
     ("parse", "inside", "outside"),
-    [(values.share, (0, "0.5", 0.999), (1, -0.1)), (values.level, (0.5, "0.95"), (0, 1, 95))],
+    [
+        (values.share, (0, "0.5", 0.999), (1, -0.1, "nan")),
+        (values.level, (0.5, "0.95"), (0, 1, 95)),
+    ],
 )
 def test_ranges_end_where_they_say(parse, inside, outside):
     for value in inside:

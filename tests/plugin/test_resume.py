@@ -65,7 +65,7 @@ def interrupted(killed, tmp_path):
 def test_killed_again_and_again_it_comes_to_the_same_end(long):
     path = journal(long)
     assert long.bench(*BUDGET).code == 0
-    for left in (1, 4, 17, 22, 24, 30):  # in the first repeat, in its end, and in the second
+    for left in (4, 22, 30):  # in the first repeat, in its end, and in the second
         kept = cut(path, left)
         outcome = long.bench(*BUDGET, "--ansor-resume")
         assert outcome.code == 0, outcome.text

@@ -283,7 +283,7 @@ def test_a_folder_that_cannot_be_written_is_told(tmp_path):
 
 @settings(
     deadline=None,
-    max_examples=150,
+    max_examples=50,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(st.data())
