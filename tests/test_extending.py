@@ -225,8 +225,8 @@ def test_an_engine_is_a_class_and_its_choice(copy, tmp_path):
     sessions = copy / "sessions.py"
     edit(
         sessions,
-        "\n    engine = engine_of(settings)",
-        "\n    engine = fast()",
+        "\n        engine = engine_of(settings)",
+        "\n        engine = fast()",
     )
     edit(
         sessions,

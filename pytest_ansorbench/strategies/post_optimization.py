@@ -71,10 +71,10 @@ class _PostOptimization:
     def propose(self, trials: int) -> Sequence[Candidate] | None:
         if self._left > 0 or self._fastest is None:
             found = self._first.propose(trials)
+            if found:
+                return found[: self._left] if self._left > 0 else found
             if self._fastest is None:
                 return found
-            if found:
-                return found[: self._left]
             self._left = 0
         if self._descent is None:
             self._descent = _Descent(self._fastest, self._setup, self._known)

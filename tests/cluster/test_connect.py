@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from multiprocessing import resource_tracker
 
 import psutil
 import pytest
@@ -60,6 +61,7 @@ def test_more_than_there_is_is_refused(target, workers, message):
 
 
 def test_workers_that_cannot_be_connected_to_are_ended():
+    resource_tracker.ensure_running()  # one of Python's own, which stays
     before = {*psutil.Process().children(recursive=True)}
     with pytest.raises(EngineError, match=r"no Dask scheduler at .* within 1e-06 s"):
         _connected(ClusterAddress(workers=1), 1e-6)

@@ -21,7 +21,7 @@ from pytest_ansorbench.landscapes.records import SketchRecord, configurations
 from pytest_ansorbench.measure.outcomes import Measured
 from pytest_ansorbench.storage import StorageError
 from pytest_ansorbench.strategies.decisions.traced import TracedDesign
-from pytest_ansorbench.workloads import get
+from pytest_ansorbench.workloads import Softmax, get
 from tests.landscapes.recorded import CASE, EFFORT, recorded
 from tests.strategies.setups import FAMILIES, spaces_of
 
@@ -178,6 +178,7 @@ def test_builds_at_once_count_each_program_once(made_up_engine, tmp_path):
     path = recorded(
         made_up_engine,
         tmp_path,
+        case=Softmax(m=8, n=8),
         tell=lambda advance: journals.append(next(tmp_path.glob("*.jsonl")).read_text()),
     )
     again = read_landscape(path)

@@ -70,7 +70,8 @@ def test_a_task_without_a_valid_trial_waits_after_four_rounds(name):
         tasks = [other, standing(*[math.inf] * rounds), standing(*[math.inf] * 3)]
         assert scheduler.next_task(tasks, never) == 1
     assert scheduler.next_task([standing(*[math.inf] * 4), other], never) == 1
-    assert scheduler.next_task([standing(math.inf, finished=True), other], never) == 1
+    tasks = [standing(math.inf, finished=True), standing(2.0), other]
+    assert scheduler.next_task(tasks, never) == 1
 
 
 def test_weight_counts():

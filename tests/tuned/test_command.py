@@ -317,7 +317,10 @@ def test_a_case_without_a_valid_schedule_exits_1(place, monkeypatch, capsys):
             ["models:product", "--rewrite", "fast"],
             "bad --rewrite 'fast': expected none, channels-last, packed or winograd",
         ),
-        (["models:network", "--trials", "2"], f"{NETWORK.id}: bad --trials 2: expected at least"),
+        (
+            ["models:network", "--trials", "2", "--rewrite", "none"],
+            f"{NETWORK.id}: bad --trials 2: expected at least",
+        ),
     ],
 )
 def test_what_cannot_be_is_refused_in_a_line(place, capsys, words, message):

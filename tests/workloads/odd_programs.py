@@ -107,13 +107,14 @@ def ragged_rows():
         starts: T.Buffer((5,), "int32"), x: T.Buffer((16,), "float32"), y: T.Buffer((4,), "float32")
     ):
         for i in range(4):
-            for j in range(starts[i + 1] - starts[i]):
-                with T.sblock("sum"):
-                    vi = T.axis.spatial(4, i)
-                    vj = T.axis.reduce(starts[i + 1] - starts[i], j)
-                    with T.init():
-                        y[vi] = T.float32(0)
-                    y[vi] = y[vi] + x[starts[vi] + vj]
+            with T.sblock("row"):
+                vi = T.axis.spatial(4, i)
+                for j in range(starts[vi + 1] - starts[vi]):
+                    with T.sblock("sum"):
+                        vj = T.axis.reduce(starts[vi + 1] - starts[vi], j)
+                        with T.init():
+                            y[vi] = T.float32(0)
+                        y[vi] = y[vi] + x[starts[vi] + vj]
 
     return main
 

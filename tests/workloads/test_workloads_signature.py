@@ -80,7 +80,7 @@ BAD = {
     "it is written; set it first, e.g. in `T.init()`, or add to an input of its own",
     odd_programs.doubles_its_input: "argument 0 of 'x', 'x', is an output that is read before it "
     "is written; set it first, e.g. in `T.init()`, or add to an input of its own",
-    odd_programs.ragged_rows: "a loop of 'x' takes starts[i + 1] - starts[i] steps, which is no "
+    odd_programs.ragged_rows: "a loop of 'x' takes starts[vi + 1] - starts[vi] steps, which is no "
     "number; give it the most that there may be, e.g. 64, and leave out the rest by "
     "`T.if_then_else`",
     odd_programs.nothing_to_do: "there is nothing to tune in 'x': it has no block; put what it "

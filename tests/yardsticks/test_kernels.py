@@ -202,7 +202,7 @@ def named(tmp_path: Path) -> tuple[Source, Sequence[Any], Sequence[Any]]:
         def forward(self, x: Any, factor: Any) -> Any:
             return {"product": x * factor, "both": (x + factor, x)}
 
-    x, factor = np.arange(6, dtype=np.float32).reshape(2, 3), np.float32(3.0).reshape(())
+    x, factor = np.arange(6, dtype=np.float32).reshape(2, 3), np.array(3.0, np.float32)
     exported = torch.export.export(Named(), (torch.from_numpy(x), torch.from_numpy(factor)))
     torch.export.save(exported, tmp_path / "named.pt2")
     source = {"file": str(tmp_path / "named.pt2"), "shapes": {}}

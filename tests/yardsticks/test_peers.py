@@ -23,9 +23,9 @@ from pytest_ansorbench.workloads import (
     Check,
     Mlp,
     from_exported_program,
-    from_module,
     from_onnx,
 )
+from pytest_ansorbench.workloads.networks.imported import from_module
 from pytest_ansorbench.yardsticks import PeerProgram, check_peer, peer_program
 from pytest_ansorbench.yardsticks import peers as module
 from pytest_ansorbench.yardsticks.kernel import NoKernel, require_installed

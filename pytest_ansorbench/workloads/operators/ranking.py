@@ -66,6 +66,8 @@ class ArgMax(_Ranking):
         if not is_float(np.dtype(self.dtype)):
             # TVM begins with the type's least number at index -1, and keeps it in a row of those.
             data = topi.cast(data, self.sum_dtype)
+        elif self.dtype == "bfloat16":  # which TVM reduces with no index beside it
+            data = topi.cast(data, "float32")
         return topi.argmax(data, axis=1)
 
     def exact(self, *inputs: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import os
 import pickle
 import re
 import sys
@@ -75,13 +76,13 @@ def in_json(record, change):
 
 
 class Bomb:
-    """Unpickled, it writes a file."""
+    """Unpickled, it makes a folder."""
 
     def __init__(self, path):
         self.path = path
 
     def __reduce__(self):
-        return (open, (str(self.path), "w"))
+        return (os.mkdir, (str(self.path),))
 
 
 def test_a_plain_model_is_loaded(harmless):
