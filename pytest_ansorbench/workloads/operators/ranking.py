@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from pytest_ansorbench.arrays import is_float
 from pytest_ansorbench.workloads.operators.shape import BadShape
 from pytest_ansorbench.workloads.operators.typed import ALL, Typed
 
@@ -63,11 +62,11 @@ class ArgMax(_Ranking):
         from tvm import topi
 
         (data,) = inputs
-        if not is_float(np.dtype(self.dtype)):
-            # TVM begins with the type's least number at index -1, and keeps it in a row of those.
-            data = topi.cast(data, self.sum_dtype)
-        elif self.dtype == "bfloat16":  # which TVM reduces with no index beside it
-            data = topi.cast(data, "float32")
+        wide, *_ = ALL[self.dtype]
+        if wide != self.dtype:
+            # TVM begins with the type's least number at index -1, and keeps it in a row of those;
+            # it compiles no such reduction of bfloat16.
+            data = topi.cast(data, wide)
         return topi.argmax(data, axis=1)
 
     def exact(self, *inputs: NDArray[np.float64]) -> NDArray[np.float64]:
