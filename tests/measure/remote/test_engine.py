@@ -147,20 +147,23 @@ def test_a_device_that_is_killed_and_a_kernel_that_crashes_cost_the_session(trac
             assert own.restarts == restarts + 1
 
 
-def test_a_device_that_falls_silent_during_an_upload_costs_the_session(tracker, check, monkeypatch):
+def test_a_device_that_falls_silent_during_an_upload_costs_the_session(check, monkeypatch):
     """However many programs are built meanwhile: more than a channel takes."""
-    monkeypatch.setattr(relay, "_OPEN_S", 1.0)
-    with devices.server(tracker, "mute") as device, make_engine(tracker, "mute") as own:
-        own.build([kernel("fine")], check)
-        for process in (device.process, *device.process.children(recursive=True)):
-            process.suspend()
-        fails_in_the_end = threading.Timer(20.0, device.end)
-        fails_in_the_end.start()
-        built = own.build([kernel("fine")] * 24, check)
-        assert fails_in_the_end.is_alive()
-        fails_in_the_end.cancel()
-        assert {one.status for one in built} == {"ok"}
-        assert own.restarts == 1
+    monkeypatch.setattr(relay, "_OPEN_S", 2.0)
+    lasting = dataclasses.replace(SETTINGS, run_timeout_s=30)
+    with devices.lone_server() as device:
+        server = devices.DeviceAddress("127.0.0.1", device.port)
+        with RemoteEngine(resolve_target(None), lasting, RemoteSettings(server=server)) as own:
+            own._relays.ready(check)
+            for process in (device.process, *device.process.children(recursive=True)):
+                process.suspend()
+            killed_in_the_end = threading.Timer(30.0, device.end)
+            killed_in_the_end.start()
+            built = own.build([kernel("fine")] * 24, check)
+            assert killed_in_the_end.is_alive()
+            killed_in_the_end.cancel()
+            assert {one.status for one in built} == {"ok"}
+            assert own.restarts == 1
 
 
 def test_a_tracker_without_devices_is_waited_for_and_given_up(tracker, check):
