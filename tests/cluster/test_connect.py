@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from multiprocessing import resource_tracker
 
 import psutil
 import pytest
