@@ -82,7 +82,7 @@ def test_a_resumed_descent_goes_on_as_if_nothing_had_happened(unbuilding_engine,
 @pytest.mark.parametrize("nothing", [None, []])
 def test_a_search_that_finds_nothing_more_is_followed_by_the_descent(unbuilding_engine, nothing):
     first = Pausing(nothing)
-    entries = finished(searching(unbuilding_engine, first=first))
-    assert [is_post(entry) for entry in entries[:4]] == [False, False, True, True]
+    entries = stepped(searching(unbuilding_engine, first=first), 4)
+    assert [is_post(entry) for entry in entries] == [False, False, True, True]
     [after] = stepped(searching(unbuilding_engine, first=first, resumed=entries[:3]), 1)
     assert after.state.candidates == entries[3].state.candidates
