@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from pytest_ansorbench.measure.arguments import mismatch
 from pytest_ansorbench.measure.engine import CrashedError, UntunedError
@@ -21,7 +21,7 @@ from pytest_ansorbench.workloads.checking import best_check, check_of
 from pytest_ansorbench.workloads.dataflow import rounding_error, task_inputs
 from pytest_ansorbench.workloads.inputs import BadInputs, Ways, draws
 from pytest_ansorbench.workloads.networks.main_inputs import main_inputs
-from pytest_ansorbench.workloads.signature import nodes
+from pytest_ansorbench.workloads.signature import REDUCTION, SPATIAL, nodes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,9 +29,6 @@ if TYPE_CHECKING:
 
     from pytest_ansorbench.measure.engine import Engine
     from pytest_ansorbench.workloads.checking import Outputs
-
-_SPATIAL: Final = 0  # `IterVar.DataPar`
-_REDUCTION: Final = 2  # `IterVar.CommReduce`
 
 
 def task_check(engine: Engine, task: Task) -> Check:
@@ -60,8 +57,8 @@ def in_good_order(mod: IRModule) -> IRModule:
     schedule = Schedule(mod)
     for statement in blocks:
         kinds = [int(axis.iter_type) for axis in statement.iter_vars]
-        spatial, summed = kinds.count(_SPATIAL), kinds.count(_REDUCTION)
-        if not spatial or not summed or kinds != [_SPATIAL] * spatial + [_REDUCTION] * summed:
+        spatial, summed = kinds.count(SPATIAL), kinds.count(REDUCTION)
+        if not spatial or not summed or kinds != [SPATIAL] * spatial + [REDUCTION] * summed:
             continue
         if not _are_neighbours(statement, spatial - 1):
             continue

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from tvm import IRModule
     from tvm.tirx import PrimFunc
 
-_REDUCTION: Final = 2  # `IterVar.CommReduce`
+SPATIAL: Final = 0  # `IterVar.DataPar`
+REDUCTION: Final = 2  # `IterVar.CommReduce`
 
 
 class BadProgram(ValueError):
@@ -107,7 +108,7 @@ def _main(mod: IRModule, name: str) -> PrimFunc:
 
 def reductions_of(block: Any) -> list[Any]:
     """The extents of the axes that a block reduces over."""
-    return [axis.dom.extent for axis in block.iter_vars if int(axis.iter_type) == _REDUCTION]
+    return [axis.dom.extent for axis in block.iter_vars if int(axis.iter_type) == REDUCTION]
 
 
 def _extents(node: Any) -> Sequence[Any]:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pytest_ansorbench.records.checks import check
-from pytest_ansorbench.workloads.signature import buffer_of
+from pytest_ansorbench.workloads.signature import REDUCTION, buffer_of
 
 if TYPE_CHECKING:
     from tvm.s_tir import Schedule
@@ -23,8 +23,6 @@ _STRUCTURE: Final = "meta_schedule.tiling_structure"
 _INTRINSIC: Final = "meta_schedule.auto_tensorize"
 # Least and most threads of a GPU's block.
 _THREADS: Final = tuple(f"meta_schedule.thread_extent_{end}_inclusive" for end in ("low", "high"))
-# TVM's `IterVar.CommReduce`.
-_COMM_REDUCE: Final = 2
 # Expressions of a number.
 _BY_NUMBER: Final[Mapping[str, Literal["multiple", "quotient", "remainder"]]] = {
     "Mul": "multiple",
@@ -320,7 +318,7 @@ def _footprints(
 
 
 def is_reduction(variable: Any) -> bool:
-    return int(variable.iter_type) == _COMM_REDUCE
+    return int(variable.iter_type) == REDUCTION
 
 
 def _region(region: Any, variables: Mapping[Any, int]) -> Region:
