@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final
@@ -76,6 +77,14 @@ def usable_cores() -> Cores:
     if quota < machine:
         reasons.append(f"its control group has the time of {quota:g} CPUs")
     return Cores(first[:count], len(allowed) < cpus, machine, " and ".join(reasons))
+
+
+def pinned_to(asked: Sequence[int] | None) -> Sequence[int] | None:
+    """The CPUs that kernels' threads are pinned to: those that were asked for, else usable ones.
+
+    None where TVM binds them well by itself.
+    """
+    return asked or usable_cores().to_pin_to
 
 
 def threads_of(target: Target) -> int:

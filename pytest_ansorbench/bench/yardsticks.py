@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from pytest_ansorbench.cores import threads_of, usable_cores
+from pytest_ansorbench.cores import pinned_to, threads_of
 from pytest_ansorbench.environment import device_name
 from pytest_ansorbench.measure.program import Program
 from pytest_ansorbench.records import (
@@ -79,7 +79,7 @@ class YardstickPlan:
         machine = fingerprint(engine.machine)
         peak = None
         if self.roofline and (operands := _operands(prepared)) is not None:
-            cores = self.cores or usable_cores().to_pin_to
+            cores = pinned_to(self.cores)
             peak = read_peak(storage, machine, operands, cores)
             if peak is None:
                 note("measuring what this machine can do at most")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from pytest_ansorbench.codec import dump_json, from_json, parse_json, to_json
-from pytest_ansorbench.cores import usable_cores
+from pytest_ansorbench.cores import pinned_to
 from pytest_ansorbench.landscapes.choosing import chosen
 from pytest_ansorbench.landscapes.files import read_landscape, write_landscape
 from pytest_ansorbench.landscapes.programs import (
@@ -153,7 +153,7 @@ def record(
         task=TaskRecord(task.name, task.weight, task.flops, sketches),
         program=pack_program(task.mod),
         machine=engine.machine,
-        peak=read_peak(storage, machine, "float32", usable_cores().to_pin_to),
+        peak=read_peak(storage, machine, "float32", pinned_to(None)),
         registers=design.registers,
         conditions=effort.conditions(),
         sketches=tuple(map(SketchRecord.of, chosen(design, effort.points, rng))),

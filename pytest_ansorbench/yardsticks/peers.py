@@ -9,7 +9,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from pytest_ansorbench.cores import usable_cores
+from pytest_ansorbench.cores import pinned_to
 from pytest_ansorbench.measure.program import Foreign
 from pytest_ansorbench.records import Implementation, Peer
 from pytest_ansorbench.yardsticks.kernel import NoKernel, library_of, require_installed
@@ -87,7 +87,7 @@ def peer_program(
         "refused": "",
         "device": device,
         "threads": threads,
-        "cores": [*(cores or usable_cores().to_pin_to or ())],
+        "cores": [*(pinned_to(cores) or ())],
         "folder": str(folder),
     }
     try:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from pytest_ansorbench.cores import threads_of, usable_cores
+from pytest_ansorbench.cores import pinned_to, threads_of
 from pytest_ansorbench.cuda import check_compiler, check_device
 from pytest_ansorbench.environment import (
     MisfitError,
@@ -100,7 +100,7 @@ class LocalEngine(ForkingEngine):
             memory_limit_mb=self._settings.memory_limit_mb,
             caches=self._settings.found_caches,
             device=self.device,
-            cores=self._settings.cores or usable_cores().to_pin_to,
+            cores=pinned_to(self._settings.cores),
             python=self.toolchain.python,
         )
 
