@@ -8,8 +8,9 @@ import pytest
 
 from pytest_ansorbench.cli import main
 from pytest_ansorbench.storage import save_numbered
-from tests.recorded import judged_once
 from tests.synthetic import make_case_result, make_result, make_run
+
+pytestmark = pytest.mark.usefixtures("judging_once")
 
 
 def result(seconds: float, *names: str):
@@ -22,12 +23,6 @@ def result(seconds: float, *names: str):
         ]
         cases.append(make_case_result(name, reference, {"fast": fast}))
     return make_result(*cases)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _judged_once():
-    with judged_once():
-        yield
 
 
 @pytest.fixture(scope="module")

@@ -15,9 +15,10 @@ import pytest
 from pytest_ansorbench.cli import main
 from pytest_ansorbench.report.render.text import printable
 from pytest_ansorbench.storage import save_numbered, write_result
-from tests.recorded import judged_once
 from tests.saved_cases import Saved, result_of
 from tests.synthetic import make_case_result, make_result, make_run, named
+
+pytestmark = pytest.mark.usefixtures("judging_once")
 
 IDS = [
     "StatefulPartitionedCall/serving_default:0",
@@ -40,12 +41,6 @@ IDS = [
 ]
 
 UNDECIDED = 3
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _judged_once():
-    with judged_once():
-        yield
 
 
 @pytest.fixture(scope="module")

@@ -9,8 +9,10 @@ import pytest
 from pytest_ansorbench.cli import main, plot
 from pytest_ansorbench.records import CaseResult
 from pytest_ansorbench.storage import write_result
-from tests.recorded import RESULTS, judged_once
+from tests.recorded import RESULTS
 from tests.synthetic import make_case_result, make_result, make_run
+
+pytestmark = pytest.mark.usefixtures("judging_once")
 
 
 def with_sketches(case: CaseResult) -> CaseResult:
@@ -19,12 +21,6 @@ def with_sketches(case: CaseResult) -> CaseResult:
         return dataclasses.replace(run, tasks=(dataclasses.replace(task, sketches=("x", "y")),))
 
     return dataclasses.replace(case, runs=tuple(map(two, case.runs)))
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _judged_once():
-    with judged_once():
-        yield
 
 
 @pytest.fixture(scope="module")

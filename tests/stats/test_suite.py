@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pytest
 
-from pytest_ansorbench.records import CaseResult, SuiteVerdict
+from pytest_ansorbench.records import CaseResult, Run, SuiteVerdict
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.figures import FIGURES
 from pytest_ansorbench.stats.goal import Goal
@@ -146,20 +146,23 @@ def test_groups_of_several_cases_are_compared_and_not_gated() -> None:
     assert [suite.group for suite in alike] == [""]
 
 
+def beside_climbing(name: str, challenger: Callable[[int], Run]) -> CaseResult:
+    """A challenger's run of each seed beside references that improve to the end."""
+    seeds = range(4)
+    return make_case_result(
+        name,
+        [make_run(name, seed=s, latencies=[9 + s / 9, 5, 3, 2, 1.5, 1 + s / 9]) for s in seeds],
+        {"fast": [challenger(s) for s in seeds]},
+    )
+
+
 def test_a_search_that_stalls_in_every_case_does_not_hold() -> None:
     def stalling(name: str) -> CaseResult:
-        seeds = range(4)
-        return make_case_result(
+        return beside_climbing(
             name,
-            [make_run(name, seed=s, latencies=[9 + s / 9, 5, 3, 2, 1.5, 1 + s / 9]) for s in seeds],
-            {
-                "fast": [
-                    make_run(
-                        name, "fast", s, [9 + s / 8, 5, 3, 2 + s / 8, 2.5, 2.5], 0.2, round_trials=2
-                    )
-                    for s in seeds
-                ]
-            },
+            lambda s: make_run(
+                name, "fast", s, [9 + s / 8, 5, 3, 2 + s / 8, 2.5, 2.5], 0.2, round_trials=2
+            ),
         )
 
     found = judged([stalling(name) for name in NAMES])
@@ -177,17 +180,8 @@ def test_the_bound_of_a_suite_is_from_what_was_spent_as_that_of_a_case(
     """However soon or late the challenger was at levels that it did reach."""
 
     def stuck(name: str) -> CaseResult:
-        seeds = range(4)
-        return make_case_result(
-            name,
-            [make_run(name, seed=s, latencies=[9 + s / 9, 5, 3, 2, 1.5, 1 + s / 9]) for s in seeds],
-            {
-                "fast": [
-                    make_run(name, "fast", s, [9.0, 5.0, *[2.5] * 28][:trials], seconds)
-                    for s in seeds
-                ]
-            },
-        )
+        latencies = [9.0, 5.0, *[2.5] * 28][:trials]
+        return beside_climbing(name, lambda s: make_run(name, "fast", s, latencies, seconds))
 
     cases = [stuck(name) for name in NAMES]
     of_cases = {v.comparison.search_ratio.value for one in cases for v in one.verdicts}
