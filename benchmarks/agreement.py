@@ -70,7 +70,7 @@ def correlation(some: Scores, others: Scores, arms: Collection[str]) -> float:
 
 
 def between_repeats(contest: Contest, score: Callable[[Contest], Scores]) -> float:
-    """The mean correlation of one repeat and all others."""
+    """The mean correlation of one repeat and all others; NaN if no repeat ranks its arms."""
     seeds = {entry.seed for entries in contest.arms.values() for entry in entries}
     found = [
         correlation(
@@ -78,7 +78,8 @@ def between_repeats(contest: Contest, score: Callable[[Contest], Scores]) -> flo
         )
         for seed in sorted(seeds)
     ]
-    return float(np.mean(found))
+    ranked = [one for one in found if not np.isnan(one)]
+    return float(np.mean(ranked)) if ranked else np.nan
 
 
 def replayed(contest: Contest, path: Path, repeats: int) -> tuple[Contest, Contest]:

@@ -168,6 +168,8 @@ def dot_products(threads: int, name: str, sums: int, dtype: str) -> Program | No
     class Module:
         @T.prim_func  # type: ignore[untyped-decorator]
         def main(given: T.handle, written: T.handle) -> None:
+            # Else sums are written to memory at each step.
+            T.func_attr({"tirx.noalias": True})
             addend = T.match_buffer(given, (CHAINS, sums), "int32")
             folded = T.match_buffer(written, (threads, CHAINS, sums), "int32")
             for thread in T.parallel(threads):
