@@ -45,6 +45,8 @@ _OPERATORS: Final = re.compile(
     r"torch\.ops\.aten\.(__(and|or|xor|lshift|rshift)__|(?!__)\w+)\.(?!__)\w+|_operator\.getitem"
 )
 _REGIONS: Final = "torch.ops.higher_order."
+#: Keys of what is called so in the code that PyTorch makes of a program and runs.
+_NAMES: Final = ("name", "as_name")
 
 
 class UnsafeArchive(ValueError):
@@ -101,8 +103,14 @@ def _require_data(archive: Any, model: Any) -> None:
     for key, value in _entries(model):
         if key == "expr_str":
             raise UnsafeArchive(f"{_short(value)!r} in it stands where no shape is")
-        if key == "target" and str(value).startswith(_REGIONS):
-            name = str(value).removeprefix(_REGIONS)
+        if key in _NAMES and isinstance(value, str) and value and not value.isidentifier():
+            raise UnsafeArchive(
+                f"its name {_short(value)!r} is no identifier, and PyTorch makes code of names"
+            )
+        if key != "target" or not isinstance(value, str):  # a tensor may be called so, too
+            continue
+        if value.startswith(_REGIONS):
+            name = value.removeprefix(_REGIONS)
             cure = (
                 "call torch.export.export within torch.no_grad() instead"
                 if name == "wrap_with_set_grad_enabled"
@@ -112,7 +120,7 @@ def _require_data(archive: Any, model: Any) -> None:
                 f"its {name} (torch.ops.higher_order) is a region of its own, as of a branch or a "
                 f"loop, which cannot be imported; {cure}"
             )
-        if key == "target" and not _OPERATORS.fullmatch(str(value)):
+        if not _OPERATORS.fullmatch(value):
             raise UnsafeArchive(f"its operator {value!r} is none of PyTorch's own (torch.ops.aten)")
 
 

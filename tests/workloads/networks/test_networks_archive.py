@@ -316,6 +316,38 @@ def test_no_guard_is_run(harmless, dynamic, tmp_path):
     assert trace.exists()
 
 
+def renamed(value, old, new):
+    """A JSON value with another name, wherever it stands."""
+    if isinstance(value, list):
+        return [renamed(item, old, new) for item in value]
+    if isinstance(value, dict):
+        return {renamed(k, old, new): renamed(item, old, new) for k, item in value.items()}
+    return new if value == old else value
+
+
+@pytest.mark.filterwarnings("ignore:.*LeafSpec:FutureWarning")
+def test_no_name_is_run(harmless, tmp_path):
+    trace = tmp_path / "ran"
+    name = f"x=__import__('pathlib').Path({str(trace)!r}).touch()"
+    plant = in_json(MODEL, lambda model: model.update(renamed(model, "x", name)))
+    with pytest.raises(UnsafeArchive, match=r"its name \"x=__import__.* is no identifier"):
+        load_exported_program(altered(harmless, plant))
+    assert not trace.exists()
+    with contextlib.suppress(Exception):  # else this would show nothing
+        torch.export.load(io.BytesIO(altered(harmless, plant)))
+    assert trace.exists()
+
+
+def test_an_input_may_be_called_target():
+    class Loss(torch.nn.Module):
+        def forward(self, x, target):
+            return (x - target).abs().sum(dim=1)
+
+    content = written(torch.export.export(Loss(), (torch.ones(3, 4), torch.zeros(3, 4))))
+    [found] = load_exported_program(content).module()(torch.ones(3, 4), torch.zeros(3, 4))
+    assert found.tolist() == [4.0, 4.0, 4.0]
+
+
 def test_expressions_stand_only_where_shapes_do(harmless):
     def plant(model):
         node = model["graph_module"]["graph"]["nodes"][0]
