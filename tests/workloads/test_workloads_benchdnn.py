@@ -84,9 +84,11 @@ READ = [
     ("softmax", "--alg=softmax --inplace=false 128x1000", workloads.Softmax(m=128, n=1000)),
     ("softmax", "--stag=abcd --axis=3 --mb=2 1x3x4x5", workloads.Softmax(m=24, n=5)),
     ("softmax", "96x1000x1x1", workloads.Softmax(m=96, n=1000)),
+    ("softmax", "--axis=0 --mb=4 128x1", workloads.Softmax(m=1, n=4)),
     ("lnorm", "6x2x128x1024", workloads.LayerNorm(m=1536, n=1024)),
     ("lnorm", "--flags=CH --dt=f32:f32 --tag=tnc:any 256x768", workloads.LayerNorm(m=256, n=768)),
     ("lnorm", "--flags=CM 256x768", workloads.RmsNorm(m=256, n=768)),
+    ("lnorm", "--stat_tag= --ss_dt= 256x768", workloads.LayerNorm(m=256, n=768)),
     (
         "gnorm",
         "g32mb1ic320ih2iw3",
@@ -232,6 +234,16 @@ def test_what_a_batch_file_has_that_is_not_read_may_be_left_out(tmp_path):
     assert [one.m for one in found] == [2, 5, 11, 13]
     assert [str(one).split("'")[1] for one in skipped] == ["4", "7x8", "9x10"]
     assert "bad softmax option '--sdt=u8' of '" in str(skipped[1])
+
+
+def test_one_of_several_values_that_is_not_read_costs_its_own_problem(tmp_path):
+    skipped = []
+    written(tmp_path, all="--alg=max,avg_np,avg_p --tag=abx,axb mb1ic8ih9oh9kh3ph1")
+    found = from_benchdnn_batch("pool", tmp_path / "all", skip=skipped.append)
+    assert [type(one).__name__ for one in found] == ["MaxPool2d", "AvgPool2d"]
+    told = [str(one) for one in skipped]
+    assert len(told) == 4 and sum("'abx' is not read" in one for one in told) == 3
+    assert sum("its mean leaves padding out" in one for one in told) == 1
 
 
 def test_problems_are_cases_like_any_other():

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from pytest_ansorbench import workloads
+from pytest_ansorbench.workloads.suites import ONE_PROGRAM
 
 SUITES = ("LLM", "VISION", "QUANTIZED", "REASONING_COMPILER")
 FAMILIES = {
@@ -80,3 +81,5 @@ def test_the_suite_runs_every_case():
     text = "".join(path.read_text() for path in BENCH_CASES.glob("test_*.py"))
     used = set(re.findall(r'parametrize\("case", workloads\.(\w+)', text))
     assert used == {"OPERATORS", "NETWORKS", *SUITES}
+    ids = {case.id for name in used for case in getattr(workloads, name)}
+    assert ids == {case.id for case in workloads.CASES} - {case.id for case in ONE_PROGRAM}

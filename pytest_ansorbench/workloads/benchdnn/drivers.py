@@ -151,13 +151,13 @@ def _pool(problem: str, given: Given) -> Operator:
 
 def _softmax(problem: str, given: Given) -> Operator:
     [dimensions] = dimensions_of(problem, 1, 1)
+    dimensions = (given.get("mb") or dimensions[0], *dimensions[1:])
     axis = given.get("axis", 1)
     if not 0 <= axis < len(dimensions) or math.prod(dimensions[axis + 1 :]) != 1:
         raise Unread(f"its axis {axis} is not the last one; expected that, e.g. 128x1000")
     if given["dt"] != "float32":
         raise Unread(f"its type is {given['dt']}; expected float32")
-    first, *others = dimensions[:axis] or (1,)
-    return Softmax(m=(given.get("mb") or first) * math.prod(others), n=dimensions[axis])
+    return Softmax(m=math.prod(dimensions[:axis]), n=dimensions[axis])
 
 
 def _lnorm(problem: str, given: Given) -> Operator:
@@ -184,7 +184,7 @@ def _gnorm(problem: str, given: Given) -> Operator:
 
 
 def _require_own_type(given: Given) -> None:
-    if given.get("ss_dt", given["dt"]) != given["dt"]:
+    if (given.get("ss_dt") or given["dt"]) != given["dt"]:
         raise Unread(f"its scale is {given['ss_dt']}; expected {given['dt']}, as its data is")
 
 
@@ -258,7 +258,7 @@ _PRODUCT: Final = {
 _NORM: Final = {
     **_COMMON,
     "dt": _types(2, {}),
-    "ss_dt": _one_of(_FLOATS),
+    "ss_dt": _one_of({"": "", **_FLOATS}),
     "inplace": _one_of(["false", "0"]),
 }
 
@@ -322,7 +322,7 @@ DRIVERS: Final[Mapping[str, Driver]] = {
         {
             **_NORM,
             "tag": _alike(_ROWS),
-            "stat_tag": _one_of(["any", "undef", *_ROWS]),
+            "stat_tag": Option(str, "a layout"),  # of what is no output here
             "flags": _one_of({"CH": LayerNorm, "HC": LayerNorm, "CM": RmsNorm, "MC": RmsNorm}),
         },
         _lnorm,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -90,7 +90,6 @@ class _Reader:
 
     def __post_init__(self) -> None:
         self._state: dict[str, list[Any]] = {}
-        self._unread: dict[str, BadProblem] = {}  # options that hold and are not known
         self._open: list[Path] = []
 
     def read_file(self, path: Path) -> Iterator[Operator]:
@@ -108,54 +107,50 @@ class _Reader:
         """The operators of a text; `where` is what sentences say of its place."""
         for word in _words(text):
             if not word.startswith("-"):
-                try:
-                    yield from self._problems(word, where)
-                except BadProblem as error:
-                    if self.skip is None:
-                        raise
-                    self.skip(error)
+                yield from self._problems(word, where)
                 continue
             name, _, value = word.removeprefix(MARK).partition("=")
             if name == "reset":
                 self._state.clear()
-                self._unread.clear()
             elif name == "batch":
                 yield from self.read_file(folder / value)
             elif name not in _HARMLESS and name != self.driver_name and not word.startswith("-v"):
                 subject = f"bad {self.driver_name} option {word!r}{where}"
-                self._unread.pop(name, None)
-                try:
-                    self._state[name] = [
-                        self._meant(subject, name, one) for one in value.split(",")
-                    ]
-                except BadProblem as error:  # of the problems that it holds for
-                    self._unread[name] = error
+                self._state[name] = [*self._meant(subject, name, value)]
 
-    def _meant(self, subject: str, name: str, value: str) -> Any:
+    def _meant(self, subject: str, name: str, values: str) -> Iterator[Any]:
+        """What is meant by each value; an error of the problems that it holds for if nothing is."""
         option = self.driver.options.get(name)
         if option is None:
-            raise BadProblem(
+            yield BadProblem(
                 f"{subject}: it is not read; expected one of "
                 f"{', '.join(self.driver.options)}, e.g. {MARK}dir=fwd_i"
             )
-        try:
-            return option.read(value)
-        except (KeyError, ValueError):
-            raise BadProblem(f"{subject}: {value!r} is not read; expected {option.shown}") from None
+            return
+        for value in values.split(","):
+            try:
+                yield option.read(value)
+            except (KeyError, ValueError):
+                yield BadProblem(f"{subject}: {value!r} is not read; expected {option.shown}")
 
     def _problems(self, word: str, where: str) -> Iterator[Operator]:
         """A problem, for each combination of what options say."""
-        for error in self._unread.values():
-            raise BadProblem(f"bad {self.driver_name} problem {word!r}{where}: {error}")
-        described = word.partition("n")[0].rstrip("_")  # what follows is its name
         for values in itertools.product(*self._state.values()):
             given = {"dt": self.dtype, **dict(zip(self._state, values, strict=True))}
             try:
-                yield self.driver.make(described, given)
-            except (Unread, BadShape) as error:
-                raise BadProblem(
-                    f"bad {self.driver_name} problem {word!r}{where}: {error}"
-                ) from None
+                yield self._problem(word, given)
+            except (BadProblem, BadShape, Unread) as error:
+                bad = BadProblem(f"bad {self.driver_name} problem {word!r}{where}: {error}")
+                if self.skip is None:
+                    raise bad from None
+                self.skip(bad)
+
+    def _problem(self, word: str, given: Mapping[str, Any]) -> Operator:
+        for value in given.values():
+            if isinstance(value, BadProblem):
+                raise value
+        described = word.partition("n")[0].rstrip("_")  # what follows is its name
+        return self.driver.make(described, given)
 
 
 def _reader(driver: str, dtype: str, skip: Callable[[BadProblem], None] | None) -> _Reader:

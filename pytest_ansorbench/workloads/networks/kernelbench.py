@@ -109,7 +109,7 @@ class KernelBenchFile:
 
     def inputs(self, seed: int) -> tuple[NDArray[Any], ...]:
         """What the file draws with a seed."""
-        return tuple(np.ascontiguousarray(one.numpy()) for one in self._drawn(seed))
+        return tuple(np.array(one.numpy(), order="C") for one in self._drawn(seed))
 
     def _drawn(self, seed: int) -> list[Any]:
         import torch
