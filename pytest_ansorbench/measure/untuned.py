@@ -18,7 +18,7 @@ from pytest_ansorbench.workloads.case import (
     Task,
 )
 from pytest_ansorbench.workloads.checking import best_check, check_of
-from pytest_ansorbench.workloads.dataflow import rounding_error, task_inputs
+from pytest_ansorbench.workloads.dataflow import Rounding, task_inputs
 from pytest_ansorbench.workloads.inputs import BadInputs, Ways, draws
 from pytest_ansorbench.workloads.networks.main_inputs import main_inputs
 from pytest_ansorbench.workloads.signature import REDUCTION, SPATIAL, nodes
@@ -39,7 +39,7 @@ def task_check(engine: Engine, task: Task) -> Check:
     """
     ways = draws(task_inputs(task.mod, task.outputs), task.inputs)
     mod = in_good_order(task.mod) if engine.target.kind.name == "llvm" else task.mod
-    return _computed(engine, Program.operator(mod), ways, rounding_error(task.mod))[1]
+    return _computed(engine, Program.operator(mod), ways, Rounding.of(task.mod))[1]
 
 
 def in_good_order(mod: IRModule) -> IRModule:
@@ -96,16 +96,15 @@ def network_check(
         UntunedError: It does not run, or computes something else than its model.
         BadInputs: Its outputs say nothing on any inputs, or those given do not fit.
     """
-    # Rounding errors of its layers add up.
-    error = sum(task.weight * rounding_error(task.mod) for task in tasks)
+    rounding = Rounding.of_network(tasks)
     program = Program.network(mod)
     if not isinstance(case, DrawnNetwork):
         arguments = case.arguments()
         found = engine.outputs(program, Check(arguments, ()))
-        return check_of(arguments, found.given, error, drawn="the case's own"), found.call_s
+        return check_of(arguments, found.given, rounding, drawn="the case's own"), found.call_s
     weights = case.weights()
     inputs = main_inputs(mod, len(weights))
-    share, check, call_s = _computed(engine, program, case.draws(inputs), error, weights)
+    share, check, call_s = _computed(engine, program, case.draws(inputs), rounding, weights)
     if not share:
         names = ", ".join(repr(one.name) for one in inputs)
         raise BadInputs(
@@ -113,12 +112,12 @@ def network_check(
             f"inputs={{{inputs[0].name!r}: (0, 10)}} or an .npz file"
         )
     if isinstance(case, RewrittenNetwork) and case.original is not None:
-        check = _by_original(engine, case.original, check, len(inputs), error)
+        check = _by_original(engine, case.original, check, len(inputs), rounding)
     return check, call_s
 
 
 def _by_original(
-    engine: Engine, original: DrawnNetwork, check: Check, inputs: int, error: float
+    engine: Engine, original: DrawnNetwork, check: Check, inputs: int, rounding: Rounding
 ) -> Check:
     """The check of a rewritten network with what its model computes of so many inputs."""
     assert check.fresh is not None
@@ -128,7 +127,7 @@ def _by_original(
         Program.network(original.program()), Check(given, (), fresh=Check(fresh, ()))
     )
     held = [
-        check_of(rewritten.inputs, outputs, error, drawn=rewritten.drawn)
+        check_of(rewritten.inputs, outputs, rounding, drawn=rewritten.drawn)
         for rewritten, outputs in ((check, found.given), (check.fresh, found.fresh))
     ]
     for rewritten, right in zip((check, check.fresh), held, strict=True):
@@ -144,7 +143,7 @@ def _computed(
     engine: Engine,
     program: Program,
     ways: Ways,
-    error: float,
+    rounding: Rounding,
     weights: tuple[NDArray[Any], ...] = (),
 ) -> tuple[float, Check, float]:
     """The share of numbers among the outputs, the check, the seconds of the shortest first call."""
@@ -160,7 +159,7 @@ def _computed(
         calls_s.append(found.call_s)
         return found.given, found.fresh
 
-    best = best_check(ways, compute, error, weights)
+    best = best_check(ways, compute, rounding, weights)
     if best is None:
         raise failures[0]
     return (*best, min(calls_s))

@@ -24,11 +24,13 @@ class Output:
         expected: The reference, in the output's data type or a wider one.
         rtol: Allowed relative error.
         atol: Allowed absolute error.
+        few: Share of the elements that may be further off, by a few steps of 8 bits.
     """
 
     expected: NDArray[Any]
     rtol: float
     atol: float
+    few: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,7 @@ class Check:
         fresh: Other inputs with their outputs, which no kernel is timed on: each would-be winner
             is called with them once, so that it cannot do with an answer that it has seen.
         drawn: Where the inputs come from, e.g. `[-1, 1)`; empty if nobody said.
+        few: See `Output.few`.
     """
 
     inputs: tuple[NDArray[Any], ...]
@@ -52,6 +55,7 @@ class Check:
     atol: float | tuple[float, ...] = 0.0
     fresh: Check | None = None
     drawn: str = ""
+    few: float = 0.0
 
     @property
     def outputs(self) -> tuple[Output, ...]:
@@ -65,7 +69,10 @@ class Check:
             of_each if isinstance(of_each, tuple) else (of_each,) * len(expected)
             for of_each in (self.rtol, self.atol)
         ]
-        return tuple(Output(*each) for each in zip(expected, *tolerances, strict=True))
+        return tuple(
+            Output(array, rtol, atol, self.few)
+            for array, rtol, atol in zip(expected, *tolerances, strict=True)
+        )
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ import numpy as np
 
 from pytest_ansorbench.arrays import is_float
 from pytest_ansorbench.workloads.case import Check
+from pytest_ansorbench.workloads.dataflow import Rounding
 from pytest_ansorbench.workloads.tolerance import of_error
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ Outputs = tuple[Arrays, Arrays]
 def best_check(
     ways: Ways,
     compute: Callable[[Check], Outputs | None],
-    error: float,
+    rounding: Rounding,
     weights: Arrays = (),
 ) -> tuple[float, Check] | None:
     """Find inputs on which outputs are numbers that depend on them, or else the best there are.
@@ -35,7 +36,7 @@ def best_check(
     Args:
         ways: To come by inputs, in the order in which they are tried.
         compute: What the program computes of inputs and of fresh ones; None if it fails.
-        error: How far rounding may take an output, relative to its size.
+        rounding: How far it may take outputs.
         weights: The program's last arguments, which are no inputs.
 
     Returns:
@@ -48,8 +49,8 @@ def best_check(
         outputs = compute(Check(inputs, (), fresh=Check(fresh, ())))
         if outputs is None:
             continue
-        of_fresh = check_of(fresh, outputs[1], error, drawn=str(way))
-        check = check_of(inputs, outputs[0], error, of_fresh, str(way))
+        of_fresh = check_of(fresh, outputs[1], rounding, drawn=str(way))
+        check = check_of(inputs, outputs[0], rounding, of_fresh, str(way))
         worth = _share_of_numbers(outputs)
         if len(inputs) > len(weights) and not way.fixed and not _differ(*outputs):
             worth = 0.0
@@ -63,14 +64,14 @@ def best_check(
 def check_of(
     inputs: Arrays,
     outputs: Arrays,
-    error: float,
+    rounding: Rounding,
     fresh: Check | None = None,
     drawn: str = "",
 ) -> Check:
     """A check whose outputs may be off by rounding, each in its own data type."""
-    allowed = [of_error(output, error, output.dtype) for output in outputs]
+    allowed = [of_error(output, rounding.error, output.dtype) for output in outputs]
     rtol, atol = (tuple(one[which] for one in allowed) for which in (0, 1))
-    return Check(inputs, outputs, rtol, atol, fresh, drawn)
+    return Check(inputs, outputs, rtol, atol, fresh, drawn, rounding.few)
 
 
 def _differ(outputs: Sequence[NDArray[Any]], others: Sequence[NDArray[Any]]) -> bool:

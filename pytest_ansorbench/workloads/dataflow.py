@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -24,20 +26,54 @@ from pytest_ansorbench.workloads.signature import (
 if TYPE_CHECKING:
     from tvm import IRModule
 
+    from pytest_ansorbench.workloads.case import Task
 
-def rounding_error(mod: IRModule) -> float:
-    """How far rounding may take an output, relative to its size: see `workloads.tolerance`.
+_FEW: Final = 0.01
+"""One in a hundred thousand was seen of a 3 x 3 convolution of 64 channels."""
+_STEP: Final = 2.0**-8
+"""What a layer's steps add to the error of a network, relative to its outputs."""
 
-    Each block adds eps of the type that it writes, times the root of the terms that it sums.
+
+@dataclass(frozen=True)
+class Rounding:
+    """How far rounding may take outputs.
+
+    Where floats become numbers of 8 bits, sums that are added in another order become the next
+    number now and then: a whole step, a few hundredths of what is usual there.
+
+    Attributes:
+        error: Of all elements, relative to an output's size: see `workloads.tolerance`.
+        few: Share of the elements that may be further off, by a few steps.
     """
-    error = 0.0
-    for node in nodes(mod["main"].body):
-        if type(node).__name__ != "SBlock":
-            continue
-        terms = math.prod(map(int, reductions_of(node)))
-        kinds = {np.dtype(str(buffer_of(region).dtype)) for region in node.writes}
-        error += sum(epsilon(kind) * terms**0.5 for kind in kinds if is_float(kind))
-    return error
+
+    error: float
+    few: float = 0.0
+
+    @classmethod
+    def of(cls, mod: IRModule) -> Rounding:
+        """Of a task: each block adds eps of what it writes times the root of the terms it sums."""
+        error, steps = 0.0, False
+        for node in nodes(mod["main"].body):
+            if type(node).__name__ != "SBlock":
+                continue
+            terms = math.prod(map(int, reductions_of(node)))
+            written, read = (_kinds(regions) for regions in (node.writes, node.reads))
+            error += sum(epsilon(kind) * terms**0.5 for kind in written if is_float(kind))
+            eight_bits = any(one.itemsize == 1 and one.kind in "iu" for one in written)
+            steps |= eight_bits and any(map(is_float, read))
+        return cls(error, _FEW if steps else 0.0)
+
+    @classmethod
+    def of_network(cls, tasks: Iterable[Task]) -> Rounding:
+        """Of all layers together: errors add up, steps as independent ones do."""
+        layers = [(task.weight, cls.of(task.mod)) for task in tasks]
+        error = sum(weight * one.error for weight, one in layers)
+        steps = sum(weight for weight, one in layers if one.few)
+        return cls(error + _STEP * steps**0.5, _FEW if steps else 0.0)
+
+
+def _kinds(regions: Iterable[Any]) -> set[np.dtype[Any]]:
+    return {np.dtype(str(buffer_of(region).dtype)) for region in regions}
 
 
 def flops_of(mod: IRModule) -> int:

@@ -12,7 +12,7 @@ import numpy as np
 from pytest_ansorbench.causes import first_line
 from pytest_ansorbench.workloads.case import Check, Task
 from pytest_ansorbench.workloads.checking import Arrays, Outputs, best_check
-from pytest_ansorbench.workloads.dataflow import flops_of, rounding_error, task_inputs
+from pytest_ansorbench.workloads.dataflow import Rounding, flops_of, task_inputs
 from pytest_ansorbench.workloads.inputs import GivenInputs, draws
 from pytest_ansorbench.workloads.signature import (
     BadProgram,
@@ -157,7 +157,7 @@ class OwnOperator:
             with np.errstate(all="ignore"):  # inputs may be others than it is made for
                 return outputs(check.inputs), outputs(check.fresh.inputs)
 
-        found = best_check(draws(task_inputs(mod), self.inputs), compute, rounding_error(mod))
+        found = best_check(draws(task_inputs(mod), self.inputs), compute, Rounding.of(mod))
         assert found is not None
         share, check = found
         if not share:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -13,6 +15,8 @@ from pytest_ansorbench.measure.arguments import (
     Arguments,
     OwnInputs,
     aligned,
+    dump_check,
+    load_check,
     mismatch,
     same_bytes,
 )
@@ -138,3 +142,30 @@ def test_numbers_that_are_none_are_the_same_if_their_bytes_are():
     one = np.array([np.nan, 0.0], np.float32)
     assert same_bytes([one], [one.copy()])
     assert not same_bytes([one], [np.array([np.nan, -0.0], np.float32)])
+
+
+def off_by(dtype, step, count):
+    """A check that a few may be off, and outputs of which so many are by a step."""
+    expected = np.linspace(-100, 100, 1000).astype(dtype)
+    found = expected.copy()
+    found[:count] += np.asarray(step).astype(dtype)
+    return [found], Check((), expected, few=0.01)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "step", "count", "agrees"),
+    [
+        ("float32", 10.0, 10, True),
+        ("float32", 10.0, 11, False),
+        ("float32", 20.0, 1, False),  # a quarter of the root mean square is 14.4
+        ("float32", np.nan, 1, False),
+        ("int8", 4, 10, True),
+        ("int8", 5, 1, False),
+        ("int32", 1, 1, False),
+    ],
+)
+def test_few_elements_may_be_rounded_the_other_way(dtype, step, count, agrees):
+    outputs, check = off_by(dtype, step, count)
+    assert (mismatch(outputs, check) == "") == agrees
+    assert mismatch(outputs, dataclasses.replace(check, few=0.0))
+    assert load_check(dump_check(check)).few == check.few
