@@ -1,6 +1,6 @@
 """Records the landscapes that ship, of six operators of different families.
 
-    python benchmarks/landscapes.py [--into FOLDER] [--points N]
+    python benchmarks/landscapes.py --into FOLDER [--points N]
 
 For a machine that does nothing else. It first measures what the machine can do at most, which
 `ansor-bench landscape check` holds the points to, then records one operator after the other; 2,000
@@ -37,7 +37,7 @@ STORAGE: Final = Path(".ansor_bench")
 def main() -> int:
     """Record what is not there yet, and check all of it."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--into", type=Path, default=INTO, metavar="FOLDER")
+    parser.add_argument("--into", type=Path, required=True, metavar="FOLDER")
     parser.add_argument("--points", type=int, default=2_000, help="of each (default: %(default)s)")
     given = parser.parse_args()
     keep_peak()

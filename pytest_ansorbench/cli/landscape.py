@@ -112,11 +112,16 @@ def _record(given: argparse.Namespace) -> int:
     from pytest_ansorbench.cli.models import case_given
     from pytest_ansorbench.landscapes.programs import UnrecordableError
     from pytest_ansorbench.landscapes.recording import Effort, record
+    from pytest_ansorbench.landscapes.records import MOST_POINTS
     from pytest_ansorbench.sessions import REFUSALS, engine_of, why
     from pytest_ansorbench.storage import StorageError
     from pytest_ansorbench.tuning import settings_of
 
     _check_positive(given, "points")
+    if given.points > MOST_POINTS:
+        raise Refusal(f"bad --points {given.points}: expected at most {MOST_POINTS}, e.g. 3000")
+    if given.seed < 0:
+        raise Refusal(f"bad --seed {given.seed}: expected 0 or more")
     gc.enable()  # it is long, and makes garbage
     cases = [case_given(word, ()) for word in given.cases]
     effort = Effort(points=given.points, seed=given.seed, license=given.license)
@@ -151,7 +156,7 @@ def _tell_advance(now: Advance) -> None:
     if now.done < now.points and not is_live and now.done % 100:
         return
     text = (
-        f"{now.case}  {now.done}/{counted(now.points, 'point')}, {now.failed} failed, "
+        f"{now.case}  {now.done}/{counted(now.points, now.unit)}, {now.failed} failed, "
         f"{now.left_s:.0f} s left"
     )
     end = "" if is_live and now.left_s else "\n"

@@ -1,14 +1,17 @@
-"""Measures a sub-space point by point; what is measured is on disk before the next point."""
+"""Measures a sub-space point by point; each is on disk before the next one.
+
+Random points whose fastest is the centre of a sub-space are not kept.
+"""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 
@@ -30,6 +33,7 @@ from pytest_ansorbench.landscapes.records import (
     Subject,
     Times,
     configurations,
+    digest,
 )
 from pytest_ansorbench.measure.policy import Stopwatch
 from pytest_ansorbench.measure.program import Program
@@ -39,6 +43,7 @@ from pytest_ansorbench.records import TaskRecord
 from pytest_ansorbench.storage import Journal, StorageError, fingerprint, read_peak
 from pytest_ansorbench.storage.numbered import stored_name
 from pytest_ansorbench.strategies import ScheduledProgram
+from pytest_ansorbench.strategies.decisions.space import DecisionSpace, Vector
 from pytest_ansorbench.strategies.decisions.traced import TracedDesign
 from pytest_ansorbench.travel import recorded
 from pytest_ansorbench.workloads.case import case_version
@@ -49,6 +54,7 @@ if TYPE_CHECKING:
     from pytest_ansorbench.measure.engine import Engine
     from pytest_ansorbench.workloads.case import Case, Task
 
+_T = TypeVar("_T")
 _MOST_ERROR: Final = 200
 """Characters of an error that are kept."""
 
@@ -59,6 +65,7 @@ class Effort:
 
     Attributes:
         points: At most so many.
+        scouts: Random points of a sketch, the fastest of which is the centre of its sub-space.
         seed: Of the choice of points, and of the order in which they are measured.
         slices: Samples of each program.
         slice_ms: Milliseconds that each lasts, at least a call.
@@ -67,6 +74,7 @@ class Effort:
     """
 
     points: int = 3_000
+    scouts: int = 64
     seed: int = 0
     slices: int = 5
     slice_ms: float = 10.0
@@ -88,6 +96,7 @@ class Advance:
     """How far a recording is."""
 
     case: str
+    unit: str  # what is measured: a point, or a scout, of which the fastest is a centre
     done: int
     points: int
     failed: int
@@ -125,7 +134,7 @@ def record(
         folder: Where to.
         storage: Folder that may have the machine's peak.
         root: Of the project, whose cases may be defined there.
-        tell: Is told after each point.
+        tell: Is told after each point, and each scout.
 
     Raises:
         UnrecordableError: The case has several tasks, or no decisions, or the target is no CPU.
@@ -142,43 +151,50 @@ def record(
     if task.check is None:
         task = replace(task, check=task_check(engine, task))
     design, sketches = _design(case, task, engine.target)
-    rng = np.random.default_rng(effort.seed)
-    machine = fingerprint(engine.machine)
-    subject = Subject(
-        license=effort.license,
-        created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        case=case.id,
-        version=case_version(case, [task]),
-        definition=recorded(case, root),
-        task=TaskRecord(task.name, task.weight, task.flops, sketches),
-        program=pack_program(task.mod),
-        machine=engine.machine,
-        peak=read_peak(storage, machine, "float32", pinned_to(None)),
-        registers=design.registers,
-        conditions=effort.conditions(),
-        sketches=tuple(map(SketchRecord.of, chosen(design, effort.points, rng))),
-    )
+    today: dict[str, Any] = {
+        "program": case_version(case, [task]),
+        "machine": fingerprint(engine.machine),
+        "effort": effort.conditions(),
+        "space": digest([*sketches]),
+    }
     path = folder / f"{stored_name(case.id)}.json.gz"
     if path.exists():
-        _check_same(read_landscape(path).subject, subject, path)
+        _check_same(read_landscape(path).subject, today, path)
         return path
-    order = rng.permutation(subject.size).tolist()
-    with _Journal(path.with_name(path.name.replace(".json.gz", ".jsonl")), subject) as journal:
-        lines = journal.lines
-        first, started_s = len(lines), time.monotonic()
-        failed = sum(not one.result.correctness for one in lines.values())
-        for line in _measured(task, design, engine, effort, journal, order):
+    measuring = _Measuring(case.id, task, design, engine, effort, tell)
+    with _Journal(path.with_name(path.name.replace(".json.gz", ".jsonl"))) as journal:
+        if journal.subject is not None:
+            _check_same(journal.subject, today, journal.path)
+        else:
+            rng = np.random.default_rng(effort.seed)
+            spaces = chosen(design, effort.points, measuring.fastest, rng)
+            peak = read_peak(storage, today["machine"], "float32", pinned_to(None))
+            journal.begin(
+                Subject(
+                    license=effort.license,
+                    created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+                    case=case.id,
+                    version=today["program"],
+                    definition=recorded(case, root),
+                    task=TaskRecord(task.name, task.weight, task.flops, sketches),
+                    program=pack_program(task.mod),
+                    machine=engine.machine,
+                    peak=peak,
+                    registers=design.registers,
+                    conditions=today["effort"],
+                    sketches=tuple(map(SketchRecord.of, spaces)),
+                )
+            )
+        subject, lines = journal.subject, journal.lines
+        assert subject is not None
+        for line in measuring.lines(configurations(subject), "point", lines):
             journal.append(line)
-            failed += not line.result.correctness
-            done, elapsed_s = len(lines), time.monotonic() - started_s
-            left_s = elapsed_s / (done - first) * (subject.size - done)
-            tell(Advance(case.id, done, subject.size, failed, left_s))
         built = [one for one in lines.values() if one.build_wall_s]
         wall_s = sum(one.build_wall_s for one in built)
         build_s = sum(one.result.times.compilation_time for one in built)
         results = tuple(lines[place].result for place in range(subject.size))
         at_once = build_s / wall_s if build_s and wall_s else 1.0
-        write_landscape(Landscape.of(journal.subject, results, at_once), path)
+        write_landscape(Landscape.of(subject, results, at_once), path)
         journal.remove()
     return path
 
@@ -200,85 +216,118 @@ def _design(case: Case, task: Task, target: Target) -> tuple[TracedDesign, tuple
         raise UnrecordableError(f"bad case {case.id!r}: {error}") from None
 
 
-def _measured(
-    task: Task,
-    design: TracedDesign,
-    engine: Engine,
-    effort: Effort,
-    journal: _Journal,
-    order: Sequence[int],
-) -> Iterator[_Line]:
-    """Points that the journal lacks, in an order that has nothing to do with their decisions."""
-    points = configurations(journal.subject)
-    known = {line.result.program: line.result for line in journal.lines.values()}
-    left = [place for place in order if place not in journal.lines]
-    for start in range(0, len(left), engine.capacity):
-        places = left[start : start + engine.capacity]
-        made = design.maker.map(lambda place: program_of(design, points[place]), places)
-        fresh: dict[str, tuple[int, ScheduledProgram]] = {}
-        twins: list[tuple[int, str]] = []
-        for place, program in zip(places, made, strict=True):
-            if program is None:
-                yield _Line(place, 0.0, PointRecord.no_program(points[place]))
-            elif (name := program_hash(program)) in known or name in fresh:
-                twins.append((place, name))
-            else:
-                fresh[name] = place, program
-        for line in _batch(task, engine, effort, points, fresh):
-            known[line.result.program] = line.result
+@dataclass(frozen=True)
+class _Measuring:
+    """Measures points of one task's design space."""
+
+    case: str
+    task: Task
+    design: TracedDesign
+    engine: Engine
+    effort: Effort
+    tell: Callable[[Advance], None]
+
+    def fastest(self, space: DecisionSpace) -> Vector:
+        """Of some random points of a sketch; one of them if no program works."""
+        rng = np.random.default_rng([self.effort.seed, 2, space.index])
+        drawn = [tuple(vector) for vector in space.draw(self.effort.scouts, rng).tolist()]
+        points = [Configuration(space.index, tuple(space.decisions_of(one))) for one in drawn]
+        lines = self.lines(points, "scout", {})
+        return drawn[min(lines, key=lambda line: line.result.latency_s).place]
+
+    def lines(
+        self, points: Sequence[Configuration], unit: str, there: Mapping[int, _Line]
+    ) -> Iterator[_Line]:
+        """Those that are not there, in an order that has nothing to do with decisions."""
+        order = np.random.default_rng([self.effort.seed, 1]).permutation(len(points)).tolist()
+        left = [place for place in order if place not in there]
+        known = {line.result.program: line.result for line in there.values()}
+        failed = sum(not line.result.correctness for line in there.values())
+        first, started_s = len(points) - len(left), time.monotonic()
+        for done, line in enumerate(self._measured(points, left, known), start=1):
             yield line
-        for place, name in twins:
-            twin = replace(known[name], configuration=points[place])
-            yield _Line(place, 0.0, twin)
+            failed += not line.result.correctness
+            left_s = (time.monotonic() - started_s) / done * (len(left) - done)
+            self.tell(Advance(self.case, unit, first + done, len(points), failed, left_s))
 
-
-def _batch(
-    task: Task,
-    engine: Engine,
-    effort: Effort,
-    points: Sequence[Configuration],
-    fresh: dict[str, tuple[int, ScheduledProgram]],
-) -> Iterator[_Line]:
-    """Build some programs, then run them one after the other."""
-    started_s = time.monotonic()
-    candidates = [program.candidate() for _, program in fresh.values()]
-    built = engine.build(
-        [Program.kernel(one.mod, one.args_info, task.surroundings) for one in candidates],
-        task.check,
-        limit_s=effort.build_limit_s,
-    )
-    wall_s = (time.monotonic() - started_s) / max(1, len(built))
-    done = 0
-    try:
-        for (name, (place, _)), program in zip(fresh.items(), built, strict=True):
-            # Without a best one every output is checked.
-            outcome = engine.run(program, effort)
-            done += 1
-            times = Times(outcome.build_s, outcome.run_s, outcome.latencies_s)
-            result = PointRecord.measured(
-                points[place], name, outcome.status, times, outcome.error[:_MOST_ERROR]
+    def _measured(
+        self,
+        points: Sequence[Configuration],
+        left: Sequence[int],
+        known: dict[str, PointRecord],
+    ) -> Iterator[_Line]:
+        """Measure some places, but for programs that are known, which gets more of them."""
+        for start in range(0, len(left), self.engine.capacity):
+            places = left[start : start + self.engine.capacity]
+            made = self.design.maker.map(
+                lambda place: program_of(self.design, points[place]), places
             )
-            yield _Line(place, wall_s, result)
-    finally:
-        for program in built[done:]:
-            engine.discard(program)
+            fresh: dict[str, tuple[int, ScheduledProgram]] = {}
+            twins: list[tuple[int, str]] = []
+            for place, program in zip(places, made, strict=True):
+                if program is None:
+                    yield _Line(place, 0.0, PointRecord.no_program(points[place]))
+                elif (name := program_hash(program)) in known or name in fresh:
+                    twins.append((place, name))
+                else:
+                    fresh[name] = place, program
+            for line in self._batch(points, fresh):
+                known[line.result.program] = line.result
+                yield line
+            for place, name in twins:
+                twin = replace(known[name], configuration=points[place])
+                yield _Line(place, 0.0, twin)
+
+    def _batch(
+        self, points: Sequence[Configuration], fresh: dict[str, tuple[int, ScheduledProgram]]
+    ) -> Iterator[_Line]:
+        """Build some programs, then run them one after the other."""
+        started_s = time.monotonic()
+        candidates = [program.candidate() for _, program in fresh.values()]
+        built = self.engine.build(
+            [Program.kernel(one.mod, one.args_info, self.task.surroundings) for one in candidates],
+            self.task.check,
+            limit_s=self.effort.build_limit_s,
+        )
+        wall_s = (time.monotonic() - started_s) / max(1, len(built))
+        done = 0
+        try:
+            for (name, (place, _)), program in zip(fresh.items(), built, strict=True):
+                # Without a best one every output is checked.
+                outcome = self.engine.run(program, self.effort)
+                done += 1
+                times = Times(outcome.build_s, outcome.run_s, outcome.latencies_s)
+                result = PointRecord.measured(
+                    points[place], name, outcome.status, times, outcome.error[:_MOST_ERROR]
+                )
+                yield _Line(place, wall_s, result)
+        finally:
+            for program in built[done:]:
+                self.engine.discard(program)
+
+
+def _parsed(kind: type[_T], text: bytes, path: Path, number: int) -> _T:
+    try:
+        return from_json(kind, parse_json(text.decode()))
+    except (ValueError, RecursionError) as error:
+        raise StorageError(
+            f"bad journal {str(path)!r}, line {number}: {error}; remove it to record anew"
+        ) from None
 
 
 class _Journal:
     """The points of a landscape that is not whole yet, one a line after the subject's."""
 
-    def __init__(self, path: Path, subject: Subject) -> None:
-        self._path = path
-        self.subject = subject
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.subject: Subject | None = None
         self.lines: dict[int, _Line] = {}
 
     def __enter__(self) -> _Journal:
-        self._journal, lines = Journal.opened(self._path)
+        self._journal, lines = Journal.opened(self.path)
         try:
             if lines:
                 self._read(lines)
-            else:
-                self._write(self.subject)
         except BaseException:
             self._journal.close()
             raise
@@ -287,45 +336,38 @@ class _Journal:
     def __exit__(self, *error: object) -> None:
         self._journal.close()
 
+    def begin(self, subject: Subject) -> None:
+        self._write(subject)
+        self.subject = subject
+
     def append(self, line: _Line) -> None:
         self._write(line)
         self.lines[line.place] = line
 
     def remove(self) -> None:
-        self._path.unlink()
+        self.path.unlink()
 
     def _read(self, lines: Sequence[bytes]) -> None:
-        for number, text in enumerate(lines, start=1):
-            try:
-                value = parse_json(text.decode())
-                if number == 1:
-                    before = from_json(Subject, value)
-                else:
-                    line = from_json(_Line, value)
-                    self.lines[line.place] = line
-            except (ValueError, RecursionError) as error:
-                raise StorageError(
-                    f"bad journal {str(self._path)!r}, line {number}: {error}; remove it to record "
-                    "anew"
-                ) from None
-        _check_same(before, self.subject, self._path)
-        self.subject = before
+        self.subject = _parsed(Subject, lines[0], self.path, 1)
+        for number, text in enumerate(lines[1:], start=2):
+            line = _parsed(_Line, text, self.path, number)
+            self.lines[line.place] = line
 
     def _write(self, entry: object) -> None:
         self._journal.append_line(dump_json(to_json(entry)))
 
 
-def _check_same(before: Subject, now: Subject, path: Path) -> None:
+def _check_same(before: Subject, today: Mapping[str, Any], path: Path) -> None:
     """Refuse to go on with what was begun as something else."""
-    machines = fingerprint(before.machine), fingerprint(now.machine)
-    for name, then, today in (
-        ("program", before.version, now.version),
-        ("machine", *machines),
-        ("effort", before.conditions, now.conditions),
-        ("space", before.space_hash, now.space_hash),
-    ):
-        if then != today:
+    begun = {
+        "program": before.version,
+        "machine": fingerprint(before.machine),
+        "effort": before.conditions,
+        "space": digest([*before.task.sketches]),
+    }
+    for name, then in begun.items():
+        if then != today[name]:
             raise StorageError(
-                f"bad landscape {str(path)!r}: it has the {name} {then}, expected {today}; choose "
-                "another folder, or remove it to record anew"
+                f"bad landscape {str(path)!r}: it has the {name} {then}, expected {today[name]}; "
+                "choose another folder, or remove it to record anew"
             )

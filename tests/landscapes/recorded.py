@@ -13,7 +13,7 @@ from tests.pages import REPOSITORY
 LANDSCAPES = REPOSITORY / "docs" / "results" / "landscapes"
 """Those that ship."""
 CASE = BatchMatmul(batch=1, m=16, n=16, k=16)
-EFFORT = Effort(points=90)
+EFFORT = Effort(points=90, scouts=4)
 MACHINE = {"system": "Linux", "cpu": "made up"}
 
 

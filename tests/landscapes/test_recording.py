@@ -16,7 +16,6 @@ from pytest_ansorbench.environment import resolve_target
 from pytest_ansorbench.landscapes.choosing import chosen
 from pytest_ansorbench.landscapes.files import read_landscape
 from pytest_ansorbench.landscapes.programs import UnrecordableError
-from pytest_ansorbench.landscapes.recording import Effort
 from pytest_ansorbench.landscapes.records import SketchRecord, configurations
 from pytest_ansorbench.measure.outcomes import Measured
 from pytest_ansorbench.storage import StorageError
@@ -41,8 +40,12 @@ def reached(knob):
 def test_a_sub_space_is_connected_and_as_large_as_it_may_be(target, name, points, seed):
     spaces, maker, _ = spaces_of(target, FAMILIES[name])
     design = TracedDesign(spaces, maker)
-    found = chosen(design, points, np.random.default_rng(seed))
-    again = chosen(design, points, np.random.default_rng(seed))
+
+    def sub_spaces():
+        rng = np.random.default_rng(seed)
+        return chosen(design, points, lambda space: tuple(space.draw(1, rng)[0].tolist()), rng)
+
+    found, again = sub_spaces(), sub_spaces()
     assert [SketchRecord.of(one) for one in found] == [SketchRecord.of(one) for one in again]
     assert sum(one.size for one in found) <= max(points, len(spaces))
     for whole, part in zip(spaces, found, strict=True):
@@ -117,6 +120,8 @@ def test_an_interruption_costs_nothing(made_up_engine, landscape, tmp_path):
         recorded(first, tmp_path)
     assert first.discarded > 0
     [journal] = tmp_path.iterdir()
+    _, *lines = map(json.loads, journal.read_text().splitlines())
+    known = {line["result"]["program"] for line in lines}
     with journal.open("a") as stream:
         stream.write('{"place": 1, "cut sho')
     told = []
@@ -124,13 +129,29 @@ def test_an_interruption_costs_nothing(made_up_engine, landscape, tmp_path):
     path = recorded(rest, tmp_path, tell=told.append)
     assert [*tmp_path.iterdir()] == [path]
     programs = {one.program for one in landscape.results}
-    assert 29 + rest.built == len(programs)
+    assert 5 < len(known) < 29 and len(known) + rest.built == len(programs)
     whole = read_landscape(path)
     assert whole.programs_hash == landscape.programs_hash
     assert whole.space_hash == landscape.space_hash
-    assert told[0].done == len(landscape.results) - len(told) + 1 > 29
+    assert told[0].done == len(landscape.results) - len(told) + 1 == len(lines) + 1
     assert told[-1].done == told[-1].points and told[-1].left_s == 0.0
     assert recorded(Failing(made_up_engine), tmp_path) == path
+
+
+def test_the_centre_is_the_fastest_of_some_random_points(made_up_engine, tmp_path):
+    latencies_s = []
+
+    class Seen(Failing):
+        def run(self, built, measurement, **others):
+            found = super().run(built, measurement, **others)
+            latencies_s.append(found.latencies_s[0])
+            return found
+
+    # Of one point a sketch, which is its centre.
+    path = recorded(Seen(made_up_engine), tmp_path, effort=replace(EFFORT, points=3))
+    scouted = [latencies_s[start : start + 4] for start in (0, 4, 8)]
+    assert len(latencies_s) == 15 and all(len(set(some)) > 1 for some in scouted)
+    assert [one.latency_s for one in read_landscape(path).results] == [*map(min, scouted)]
 
 
 def test_failures_have_their_causes(made_up_engine, tmp_path):
@@ -141,16 +162,17 @@ def test_failures_have_their_causes(made_up_engine, tmp_path):
         Measured("run-timeout", error="late", build_s=0.1, run_s=30.0),
         Measured("wrong-result", error="off", build_s=0.1, run_s=0.1),
     ]
-    path = recorded(Failing(made_up_engine, outcomes=outcomes), tmp_path)
+    scouts = [Measured("ok", (1.0,), build_s=0.1, run_s=0.1)] * 3 * EFFORT.scouts
+    path = recorded(Failing(made_up_engine, outcomes=[*outcomes, *scouts]), tmp_path)
     failed = {one.status: one for one in read_landscape(path).results if one.error}
     assert {*failed} == {one.status for one in outcomes}
     assert failed["run-timeout"].invalidity == failed["build-timeout"].invalidity == "timeout"
 
 
-@pytest.mark.parametrize("effort", [Effort(points=80), Effort(points=90, seed=1)])
+@pytest.mark.parametrize("effort", [replace(EFFORT, points=80), replace(EFFORT, seed=1)])
 def test_what_was_begun_as_something_else_is_not_gone_on_with(made_up_engine, tmp_path, effort):
     with pytest.raises(KeyboardInterrupt):
-        recorded(Failing(made_up_engine, stops_at=3), tmp_path)
+        recorded(Failing(made_up_engine, stops_at=20), tmp_path)
     with pytest.raises(StorageError, match=r"bad landscape .* it has the effort .* choose another"):
         recorded(made_up_engine, tmp_path, effort=effort)
     recorded(made_up_engine, tmp_path)
@@ -158,9 +180,24 @@ def test_what_was_begun_as_something_else_is_not_gone_on_with(made_up_engine, tm
         recorded(made_up_engine, tmp_path, effort=effort)
 
 
+class Renamed(Softmax):
+    """Another program, with other sketches, of the same name."""
+
+    @property
+    def id(self):
+        return CASE.id
+
+
+def test_a_case_that_has_become_another_is_not_gone_on_with(made_up_engine, tmp_path):
+    with pytest.raises(KeyboardInterrupt):
+        recorded(Failing(made_up_engine, stops_at=20), tmp_path)
+    with pytest.raises(StorageError, match=r"bad landscape .* it has the program"):
+        recorded(made_up_engine, tmp_path, case=Renamed(m=8, n=8))
+
+
 def test_a_damaged_journal_is_told_by_its_line(made_up_engine, tmp_path):
     with pytest.raises(KeyboardInterrupt):
-        recorded(Failing(made_up_engine, stops_at=3), tmp_path)
+        recorded(Failing(made_up_engine, stops_at=20), tmp_path)
     [journal] = tmp_path.iterdir()
     first, second, *rest = journal.read_text().splitlines()
     journal.write_text("\n".join([first, second.replace("program", "pogrom"), *rest, ""]))
