@@ -62,6 +62,8 @@ def of_seeds(contest: Contest, seeds: Collection[int]) -> Contest:
 
 def correlation(some: Scores, others: Scores, arms: Collection[str]) -> float:
     """Of the ranks of arms; NaN if either has none."""
+    if not some or not others:
+        return np.nan
     names = sorted(arms)
     found = rank_correlation(
         np.array([some[name] for name in names]), np.array([others[name] for name in names])
@@ -72,6 +74,8 @@ def correlation(some: Scores, others: Scores, arms: Collection[str]) -> float:
 def between_repeats(contest: Contest, score: Callable[[Contest], Scores]) -> float:
     """The mean correlation of one repeat and all others; NaN if no repeat ranks its arms."""
     seeds = {entry.seed for entries in contest.arms.values() for entry in entries}
+    if len(seeds) < 2:
+        return np.nan
     found = [
         correlation(
             score(of_seeds(contest, {seed})), score(of_seeds(contest, seeds - {seed})), contest.arms

@@ -91,7 +91,7 @@ class Recorded:
 
     @classmethod
     def of(cls, landscape: Landscape, count: int) -> Recorded:
-        """So many different programs."""
+        """So many different programs, or all if there are fewer."""
         design, _ = design_anew(landscape)
         every = RecordedDesign(landscape)
         order = np.random.default_rng(0).permutation(len(every.different))[:count]
@@ -105,13 +105,13 @@ class Recorded:
 
 
 def scored(recorded: Recorded, told: str, policy: Any, first: int) -> NDArray[np.float64]:
-    """Scores of the last programs, by a model that is trained on the first ones."""
+    """Scores of the programs to judge by, by a model that is trained on the first ones."""
     if told not in INPUTS:
         return answered(recorded, policy.start(), first)
     rows = recorded.rows(told)
     share = recorded.gflops[:first] / recorded.gflops[:first].max()
     model = policy.fit(rows[:first], share, np.ones(first), seed=0)
-    return np.asarray(model.predict(rows[-JUDGED_BY:]))
+    return np.asarray(model.predict(rows[max(TRAINED_ON) :]))
 
 
 def answered(recorded: Recorded, model: Any, first: int) -> NDArray[np.float64]:
@@ -125,7 +125,7 @@ def answered(recorded: Recorded, model: Any, first: int) -> NDArray[np.float64]:
     ]
     context = recorded.design.maker.context
     model.update(context, candidates[:first], results)
-    return np.asarray(model.predict(context, candidates[-JUDGED_BY:]))
+    return np.asarray(model.predict(context, candidates[max(TRAINED_ON) :]))
 
 
 def accuracy(scores: NDArray[np.float64], gflops: NDArray[np.float64]) -> tuple[float, float]:
@@ -157,7 +157,7 @@ def figures(recorded: Recorded) -> list[list[tuple[float, float]]]:
     """The accuracy of each model after each number of programs."""
     return [
         [
-            accuracy(scored(recorded, told, policy, first), recorded.gflops[-JUDGED_BY:])
+            accuracy(scored(recorded, told, policy, first), recorded.gflops[max(TRAINED_ON) :])
             for first in TRAINED_ON
         ]
         for _, told, policy in ROWS

@@ -320,7 +320,7 @@ def _notes(
         yield f"progress: {PROGRESS['believed']}"
     if len(complete) < len(contests):
         yield (
-            f"ranks, targets reached and throughput: of the {len(complete)} of "
+            f"ranks, sooner, targets reached and throughput: of the {len(complete)} of "
             f"{counted(len(contests), 'case')} in which all arms have a run"
         )
 

@@ -80,9 +80,10 @@ class Contest:
         """
         names = [*self.arms] if reference is None else [reference]
         runs = [run for name in names if name in self.arms for run in self.runs_of(name)]
-        runs = [run for run in runs if len(run.latency_s)]
-        if not runs:
+        found = [run for run in runs if len(run.latency_s)]
+        if not found:
             return None
+        runs = found if reference is None else runs
         first, best = first_and_best(runs)
         start, end = gain_of(first, best if reference else best[[best.argmax()]], tolerance)
         return float(start), float(end)

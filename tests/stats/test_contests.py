@@ -95,5 +95,9 @@ def test_the_gain_is_up_to_the_best_of_all_or_the_references() -> None:
     assert contest.gain(None, 0.0) == (1 / 8, 1.0)
     assert contest.gain("slow", 0.0) == (1 / 8, 1 / 4)
     assert contest.gain("absent", 0.0) is None
-    [nothing] = contests(session(case_of(runs_of("conv", "a", (None,) * 4))))
+    failed = runs_of("conv", "slow", (None,) * 4)
+    [contest] = contests(session(case_of([*slow[:1], *failed[1:]], fast)))
+    # As S has it: a run without a kernel has no throughput.
+    assert contest.gain("slow", 0.0) == (0.0, 0.0)
+    [nothing] = contests(session(case_of(failed)))
     assert nothing.gain(None, 0.0) is None
