@@ -5,7 +5,7 @@ pytest's plugin and `tuning` make their sessions of this.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -28,10 +28,12 @@ from pytest_ansorbench.measure.engine import EngineError, UntunedError
 from pytest_ansorbench.measure.local.toolchains import joint_engine
 from pytest_ansorbench.measure.remote.engine import remote_engine
 from pytest_ansorbench.options.refusals import in_options
+from pytest_ansorbench.records import Implementation
 from pytest_ansorbench.search import ResumeError
 from pytest_ansorbench.storage import StorageError
 from pytest_ansorbench.strategies import BadModel
 from pytest_ansorbench.workloads import BadInputs, BadProgram, ImportFailed
+from pytest_ansorbench.yardsticks.kernel import NoKernel, require_installed
 
 if TYPE_CHECKING:
     from pytest_ansorbench.measure.engine import Engine
@@ -122,10 +124,21 @@ def executor_of(
         )
     try:
         _check_peers(yardsticks, executor.target)
+        if settings.cluster.address is None:  # whose workers have libraries of their own
+            check_installed(taking_turns(yardsticks.implementations))
     except MisfitError:
         executor.close()
         raise
     return executor
+
+
+def check_installed(libraries: Sequence[Implementation]) -> None:
+    """Refuse libraries that are not here, before anything is searched: MisfitError."""
+    for library in libraries:
+        try:
+            require_installed(library)
+        except NoKernel as error:
+            raise MisfitError("reference_kernels", library, str(error)) from None
 
 
 def _check_peers(yardsticks: YardstickPlan, target: str) -> None:

@@ -78,7 +78,7 @@ class Site:
             self.is_used = True
             prepared = self._prepare(block, watcher)
             known = block.yardsticks.get(fingerprint(self.engine.machine))
-            yardsticks = self.yardsticks.of(prepared, watcher.note)
+            yardsticks = self.yardsticks.of(prepared, self.engine.target, watcher.note)
             if not yardsticks.is_met_by(known):
                 found = yardsticks.measured(prepared, self.engine, self.storage, watcher.note)
                 yield YardsticksEntry(block.label, found)

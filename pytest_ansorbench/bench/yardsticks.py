@@ -28,6 +28,7 @@ from pytest_ansorbench.yardsticks.first_candidate import first_candidate
 
 if TYPE_CHECKING:
     from tvm import IRModule
+    from tvm.target import Target
 
     from pytest_ansorbench.bench.prepared import PreparedCase
     from pytest_ansorbench.measure.engine import Engine
@@ -46,13 +47,16 @@ class YardstickPlan:
     implementations: tuple[Implementation, ...] = ()  # other implementations
     cores: Sequence[int] | None = None  # cores that these may run on; None for kernels' own
 
-    def of(self, prepared: PreparedCase, note: Callable[[str], None]) -> YardstickPlan:
+    def of(
+        self, prepared: PreparedCase, target: Target, note: Callable[[str], None]
+    ) -> YardstickPlan:
         """What of it a case is compared with.
 
-        Peaks are those of 32-bit floats and of bytes, and no bounds where numbers are of other
-        narrow types or of both.
+        Peaks are those of 32-bit floats and, on CPUs, of bytes, and no bounds where numbers are of
+        other narrow types or of both.
         """
-        if self.roofline and _operands(prepared) is None:
+        known = ("float32",) if device_name(target) == "cuda" else ("float32", "int8")
+        if self.roofline and _operands(prepared) not in known:
             types = " and ".join(sorted(_types(prepared)))
             note(f"{prepared.case.id}  not held against the machine's peak: it has {types}")
             return replace(self, roofline=False)
@@ -84,7 +88,9 @@ class YardstickPlan:
             if peak is None:
                 note("measuring what this machine can do at most")
                 peak = measure_peak(engine, operands)
-                if peak is not None:
+                if peak is None:
+                    note("that cannot be measured within the limits of a kernel")
+                else:
                     write_peak(storage, machine, peak, cores)
         return Yardsticks(machine, _argument_bytes(prepared), peak, tuple(kernels))
 

@@ -8,7 +8,7 @@ import os
 import shlex
 import sys
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -131,7 +131,8 @@ def _tune(given: argparse.Namespace) -> int:
             return _tuned(tuning, folder)
         except KeyboardInterrupt:
             if tuning.has_begun:
-                tuning.write_database(tuning.best())
+                with suppress(DatabaseError, UnwritableError):  # the journal has it all
+                    tuning.write_database(tuning.best())
             _tell("interrupted: the same command goes on; with fewer --trials it ends at once")
             return UNDECIDED
         except ResumeError as error:

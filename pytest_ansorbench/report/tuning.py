@@ -51,8 +51,9 @@ def _sentence(case: CaseResult) -> str:
     [run] = case.runs
     trials = counted(len(run.trials), "trial")
     spent = f"{trials} of {run.strategy} in {run.search_s:.0f} s of search"
-    kept = ", so it is left untuned" if was_faster(case) else ""
-    return f"{case.case}: {_speed(run, before_tuning(case))}{kept}{_beside(run)}; {spent}"
+    # What is left untuned was not measured beside other libraries.
+    rest = ", so it is left untuned" if was_faster(case) else _beside(run)
+    return f"{case.case}: {_speed(run, before_tuning(case))}{rest}; {spent}"
 
 
 def _speed(run: Run, before: ReferenceKernel | None) -> str:

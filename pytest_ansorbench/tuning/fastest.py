@@ -10,7 +10,13 @@ from pytest_ansorbench.records import CaseResult
 from pytest_ansorbench.storage import Past
 from pytest_ansorbench.storage.entries import CaseEntry
 from pytest_ansorbench.tuning.journals import outcomes
-from pytest_ansorbench.winners import Winner, fastest_by, tuned_in, winners_of_case
+from pytest_ansorbench.winners import (
+    Winner,
+    fastest_by,
+    refuted_in,
+    tuned_in,
+    winners_of_case,
+)
 
 
 def fastest_result(case: CaseResult, ended: Iterable[CaseResult]) -> tuple[CaseResult, str]:
@@ -40,12 +46,15 @@ def fastest_schedules(past: Past, entry: CaseEntry) -> Mapping[str, Winner]:
     """By program, its fastest schedule of all calls.
 
     Those that won a search which was measured as the case is count before all that only seemed
-    faster in one.
+    faster in one; those that did not work when they were measured again do not.
     """
-    won = (one for case in outcomes(past, entry) for one in winners_of_case(case))
+    ended = [*outcomes(past, entry)]
+    refuted = {schedule for case in ended for schedule in refuted_in(case)}
+    tried = (one for one in tuned_in(past) if one.schedule not in refuted)
+    won = (one for case in ended for one in winners_of_case(case))
     return {
         program: winner
-        for winners in (tuned_in(past), won)
+        for winners in (tried, won)
         for program, winner in fastest_by(winners, lambda one: one.program).items()
     }
 

@@ -92,8 +92,8 @@ def tune(
 
     Args:
         mod: An `IRModule` whose `main` is a Relax function or a `PrimFunc`; a Relax function; a
-            `PrimFunc`; a `torch.nn.Module`; a file, `.onnx` or `.pt2`; `module:function`; a case,
-            or the id of a shipped one.
+            `PrimFunc`; a `torch.nn.Module`; a file, `.onnx`, `.pt2` or `.tflite`;
+            `module:function`; a case, or the id of a shipped one.
         target: TVM target, an LLVM one; this machine's CPU by default.
         trials: Programs to measure, e.g. 512, or `16/task` for as many a task; as many as
             `time_limit` allows by default, or without one `64/task`.

@@ -17,7 +17,7 @@ from pytest_ansorbench.options.settings import Settings
 from pytest_ansorbench.packed import PackedError
 from pytest_ansorbench.records import CaseResult, Result
 from pytest_ansorbench.report import RENDERERS, tuning_report, was_faster
-from pytest_ansorbench.sessions import conditions_of, executor_of, run_plan
+from pytest_ansorbench.sessions import check_installed, conditions_of, executor_of, run_plan
 from pytest_ansorbench.stats.limits import Limits
 from pytest_ansorbench.storage import (
     Journal,
@@ -172,11 +172,14 @@ class Tuning:
     def compiled(self, result: Result, best: Mapping[str, Winner]) -> tuple[Compiled, ...]:
         """Each case, compiled with the schedules that it was measured with.
 
-        Tasks without one get the best; all stay as they are if the case was faster so.
+        Tasks without one get the best; all stay as they are if the case was faster so, or does not
+        work with schedules.
         """
         compiled = []
         for case, found in zip(self._cases, result.cases, strict=True):
-            programs = () if was_faster(found) else found.programs
+            [run] = found.runs
+            works = run.final is not None and run.final.status == "ok"
+            programs = found.programs if works and not was_faster(found) else ()
             own = {one.program: one for one in winners_of_case(found)}
             scheduled = self._scheduled(programs, {**best, **own})
             compiled.append(Compiled.of(case, scheduled, self.target))
@@ -248,7 +251,9 @@ class Tuning:
         """
         if self._settings.cluster.address is not None:
             return
-        for library in taking_turns(self._settings.experiment.reference_kernels):
+        libraries = taking_turns(self._settings.experiment.reference_kernels)
+        check_installed(libraries)
+        for library in libraries:
             for case in self._cases:
                 try:
                     check_peer(library, case)

@@ -68,7 +68,10 @@ def fastest_by(winners: Iterable[Winner], key: Callable[[Winner], _Key]) -> dict
 
 
 def winners_of(result: Result) -> Iterator[Winner]:
-    """All that a result keeps: one for each task of each run that has a valid trial of it."""
+    """All that a result keeps: one for each task of each run that has a valid trial of it.
+
+    None of a task whose winner did not work when it was measured again.
+    """
     for case in result.cases:
         yield from winners_of_case(case)
 
@@ -88,6 +91,8 @@ def _of_run(case: CaseResult, run: Run) -> Iterator[Winner]:
         if schedule is None or trial is None or trial.latency_s is None:
             continue
         again = _again(run, trial.index)
+        if again is not None and again.status != "ok":
+            continue
         yield Winner(
             case=case.case,
             strategy=run.strategy,
@@ -96,7 +101,7 @@ def _of_run(case: CaseResult, run: Run) -> Iterator[Winner]:
             place=place,
             tasks=len(run.tasks),
             machine=run.machine,
-            latency_s=(again.latency_s if again else None) or trial.latency_s,
+            latency_s=again.latency_s if again and again.latency_s else trial.latency_s,
             schedule=schedule,
             program=case.programs[place],
             caches=run.caches,
@@ -106,9 +111,16 @@ def _of_run(case: CaseResult, run: Run) -> Iterator[Winner]:
 
 
 def _again(run: Run, trial: int) -> Remeasurement | None:
-    """A trial's program measured again, if it was and could be."""
+    """A trial's program measured again, if it was."""
     measured = [one for one in (run.final, *(run.leads or ())) if one is not None]
-    return next((one for one in measured if one.trial == trial and one.status == "ok"), None)
+    return next((one for one in measured if one.trial == trial), None)
+
+
+def refuted_in(case: CaseResult) -> Iterator[str]:
+    """Schedules that won a run of an operator, and did not work when they were measured again."""
+    for run in case.runs:
+        if run.final is not None and run.final.status != "ok" and len(run.tasks) == 1:
+            yield from (schedule for schedule in run.schedules or () if schedule is not None)
 
 
 def tuned_in(past: Past) -> Iterator[Winner]:

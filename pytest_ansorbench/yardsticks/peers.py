@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pytest_ansorbench.cores import pinned_to
 from pytest_ansorbench.measure.program import Foreign
 from pytest_ansorbench.records import Implementation, Peer
-from pytest_ansorbench.yardsticks.kernel import NoKernel, library_of, require_installed
+from pytest_ansorbench.yardsticks.kernel import NoKernel, library_of
 from pytest_ansorbench.yardsticks.sources import (
     Source,
     data_check,
@@ -45,12 +45,11 @@ class PeerProgram:
 
 
 def check_peer(implementation: Implementation, case: Case) -> None:
-    """Check that a library is here and can be given a case, before anything is computed.
+    """Check that a library can be given a case, before anything is computed.
 
     Raises:
-        NoKernel: It is not installed, or the case is not a file that it reads.
+        NoKernel: The case is not a file that it reads.
     """
-    require_installed(implementation)
     if module_of(case) is not None:
         return
     source = source_of(case)

@@ -10,6 +10,7 @@ from pytest_ansorbench.bench import FixedRepeats, YardstickPlan
 from pytest_ansorbench.bench import yardsticks as module
 from pytest_ansorbench.bench.prepared import PreparedCase, prepare
 from pytest_ansorbench.cores import usable_cores
+from pytest_ansorbench.environment import resolve_target
 from pytest_ansorbench.storage import read_journal, read_peak
 from pytest_ansorbench.storage.entries import YardsticksEntry
 from pytest_ansorbench.workloads import BatchMatmul, Mlp
@@ -101,16 +102,24 @@ def test_a_plan_is_met_by_all_that_it_asks_for():
         ("bfloat16", ["bfloat16"]),
     ],
 )
-def test_no_peak_is_known_of_other_narrow_types(dtype, told):
+def test_no_peak_is_known_of_other_narrow_types(target, dtype, told):
     case = BatchMatmul(batch=1, m=2, n=3, k=4, dtype=dtype)
     notes = []
-    plan = ALL.of(PreparedCase(case, case.tasks()), notes.append)
+    prepared = PreparedCase(case, case.tasks())
+    plan = ALL.of(prepared, target, notes.append)
     assert plan == dataclasses.replace(ALL, roofline=not told)
     assert notes == [
         f"{case.id}  not held against the machine's peak: it has {types}" for types in told
     ]
-    assert UNTUNED.of(PreparedCase(case, case.tasks()), notes.append) == UNTUNED
+    assert UNTUNED.of(prepared, target, notes.append) == UNTUNED
     assert len(notes) == len(told)
+
+
+def test_no_peak_is_known_of_a_gpus_bytes():
+    case, notes = BatchMatmul(batch=1, m=2, n=3, k=4, dtype="uint8"), []
+    cuda = resolve_target('{"kind": "cuda", "arch": "sm_70"}')
+    assert not ALL.of(PreparedCase(case, case.tasks()), cuda, notes.append).roofline
+    assert len(notes) == 1 and "it has int32 and int8 and uint8" in notes[0]
 
 
 def test_bytes_have_a_peak_of_their_own(target, peaks, tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 
 import pytest
 
@@ -64,6 +65,16 @@ def test_what_is_no_implementation_is_refused(project):
     assert (
         "bad --ansor-reference-kernels 'torch,mkl': expected some of torch, torch-compile, "
         "onnxruntime, openvino, numpy, untuned, first, e.g. torch,onnxruntime"
+    ) in outcome.text
+
+
+def test_a_library_that_is_not_there_is_refused_before_any_search(project, monkeypatch):
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    outcome = project.bench("--ansor-reference-kernels=numpy,onnxruntime")
+    assert outcome.code == 4, outcome.text
+    assert (
+        "bad --ansor-reference-kernels 'onnxruntime': onnxruntime is not installed: pip install "
+        "'pytest-ansorbench[onnxruntime]'"
     ) in outcome.text
 
 

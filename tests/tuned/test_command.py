@@ -13,6 +13,7 @@ import pytest
 import pytest_ansorbench
 from pytest_ansorbench.cli import tune as command
 from pytest_ansorbench.measure.local import toolchains
+from pytest_ansorbench.measure.outcomes import AfterSet, MeasuredInTurn
 from pytest_ansorbench.measure.program import Program
 from pytest_ansorbench.records import ReferenceKernel
 from pytest_ansorbench.storage import list_journals, read_result
@@ -21,7 +22,7 @@ from pytest_ansorbench.tuning.compiled import Compiled
 from pytest_ansorbench.workloads import BatchMatmul, Mlp
 from tests.bench.test_session import Interrupted
 from tests.disks import files_of_at_most
-from tests.fast_engine import InProcess
+from tests.fast_engine import FastEngine, InProcess
 from tests.forked import printed_by
 from tests.inference import infer
 from tests.paced import PacedEngine
@@ -274,6 +275,21 @@ def test_a_case_without_a_valid_schedule_exits_1(place, monkeypatch, capsys):
     monkeypatch.setattr("tests.fast_engine.InProcess.wrong", lambda self: "planted")
     assert place.quickly("models:product", "--trials", "2") == 1
     assert "no schedule of it works: no valid trial" in capsys.readouterr().out
+
+
+@fast
+def test_a_kernel_that_its_last_measurement_refutes_is_not_shipped(place, monkeypatch, capsys):
+    def refuting(self, programs, check, effort, before=None):
+        yield AfterSet([MeasuredInTurn("wrong-result", error="planted") for _ in programs], 0.001)
+
+    compiled, compile_case = [], Compiled.of
+    monkeypatch.setattr(Compiled, "of", lambda *of: compiled.append(of) or compile_case(*of))
+    with monkeypatch.context() as patch:
+        patch.setattr(FastEngine, "measure_sets", refuting)
+        assert place.quickly("models:product", "--trials", "1") == 1
+    assert "no schedule of it works: planted" in capsys.readouterr().out
+    [(_, scheduled, _)] = compiled
+    assert not scheduled and not place.database()
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,9 @@ import dataclasses
 import pytest
 
 from pytest_ansorbench.packed import PackedError
+from pytest_ansorbench.records import Remeasurement
 from pytest_ansorbench.storage import read_result, write_result
-from pytest_ansorbench.winners import winners_of
+from pytest_ansorbench.winners import refuted_in, winners_of, winners_of_case
 from tests.winners.conftest import MATMUL, MLP
 
 
@@ -69,6 +70,20 @@ def test_a_task_without_a_valid_trial_has_none(tuned):
     run = dataclasses.replace(case.runs[0], schedules=(None,))
     failed = dataclasses.replace(case, runs=(run,))
     assert [*winners_of(dataclasses.replace(tuned, cases=(failed,)))] == []
+
+
+def test_what_did_not_work_when_it_was_measured_again_is_none(tuned):
+    [case, network] = tuned.cases
+    run, *others = case.runs
+    wrong = Remeasurement(run.final.trial, "wrong-result", (), error="off")
+    refuted = dataclasses.replace(case, runs=(dataclasses.replace(run, final=wrong), *others))
+    assert len([*winners_of_case(refuted)]) == len([*winners_of_case(case)]) - 1
+    assert [*refuted_in(refuted)] == [run.schedules[0]] and not [*refuted_in(case)]
+    # Of a network that does not work as a whole nobody knows which task is to blame.
+    [run] = network.runs[:1]
+    wrong = Remeasurement(run.final.trial, "wrong-result", (), error="off")
+    refuted = dataclasses.replace(network, runs=(dataclasses.replace(run, final=wrong),))
+    assert not [*refuted_in(refuted)]
 
 
 @pytest.mark.parametrize(
