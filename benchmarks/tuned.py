@@ -4,12 +4,15 @@
 
 Each network is written as PyTorch has it (`torch.export.save`) and tuned from that file, once for
 each rewrite, beside ONNX Runtime and PyTorch. The sentences that the command ends with are added to
-docs/results/tuned.txt.
+docs/results/tuned.txt, results are kept in docs/results/tuned/. How latency falls over the seconds:
+
+    ansor-bench plot latency-time docs/results/tuned/NETWORK-REWRITE.json.gz -o NETWORK.svg
 """
 
 from __future__ import annotations
 
 import argparse
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -40,18 +43,19 @@ def main() -> None:
     parser.add_argument("--case", default=NETWORKS)
     parser.add_argument("--rewrite", default=TUNING_REWRITE)
     parser.add_argument("--trials", default=TUNING_TRIALS)
-    parser.add_argument("--into", type=Path, default=RESULTS / "tuned.txt")
+    parser.add_argument("--into", type=Path, default=RESULTS / "tuned.txt", metavar="FILE")
     given = parser.parse_args()
     for case in given.case.split(","):
         for rewrite in given.rewrite.split(","):
-            told = tuned(case, rewrite, given.trials)
+            kept = given.into.with_suffix("") / f"{case}-{rewrite}.json.gz"
+            told = tuned(case, rewrite, given.trials, kept)
             print(told, end="", flush=True)
             with given.into.open("a", encoding="utf-8") as stream:
                 stream.write(told)
 
 
-def tuned(name: str, rewrite: str, trials: str) -> str:
-    """The sentence on a network, and its rewrite."""
+def tuned(name: str, rewrite: str, trials: str, kept: Path) -> str:
+    """The sentence on a network, and its rewrite; the result is kept."""
     with tempfile.TemporaryDirectory(prefix="ansor-bench-") as folder:
         model = Path(folder) / f"{name}.pt2"
         write(name, model)
@@ -59,6 +63,8 @@ def tuned(name: str, rewrite: str, trials: str) -> str:
         command += ["-o", str(Path(folder) / "tuned"), "--rewrite", rewrite, "--trials", trials]
         command += ["--against", "onnxruntime,torch"]
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(Path(folder) / "tuned" / "result.json.gz", kept)
     return f"{done.stdout.splitlines()[0]}; --rewrite {rewrite}\n"
 
 

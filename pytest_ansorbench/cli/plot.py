@@ -35,6 +35,7 @@ _OF_ALL: Final = {
 _OF_A_CASE: Final = {
     "curve": "best throughput over the trials",
     "curve-time": "best throughput over the search time",
+    "latency-time": "best latency over the search time, beside other libraries",
     "targets": "ratio of the times to the targets along the way",
     "phases": "seconds of a run by phase",
     "schedule-share": "trials by sketch, over the budget; of --strategy",
@@ -180,12 +181,14 @@ def _ratios(figure: str, judged: JudgedResult) -> Forest:
 def _of_case(
     figure: str, case: CaseResult, strategy: str | None, criteria: Criteria
 ) -> Chart | Forest | Bars:
-    from pytest_ansorbench.report import curves
+    from pytest_ansorbench.report import curves, latency_curve
     from pytest_ansorbench.report.pictures import phases, sketch_shares, way
     from pytest_ansorbench.report.sections import Bars, Chart
     from pytest_ansorbench.stats.distribution import case_ways
 
     match figure:
+        case "latency-time":
+            return latency_curve(case, criteria)
         case "targets":
             return way(case, case_ways(case, criteria))
         case "phases":

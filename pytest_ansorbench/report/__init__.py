@@ -9,7 +9,7 @@ from pytest_ansorbench.report.build import (
 )
 from pytest_ansorbench.report.changes import changes_notes, changes_table, comparison_report
 from pytest_ansorbench.report.columns import ColumnError, parse_columns
-from pytest_ansorbench.report.curves import curves
+from pytest_ansorbench.report.curves import curves, latency_curve
 from pytest_ansorbench.report.failures import failures_sentence
 from pytest_ansorbench.report.gates import change_sentence, gate_sentence, suite_sentence
 from pytest_ansorbench.report.noise_notes import noise_changes
@@ -64,6 +64,7 @@ __all__ = [
     "gate_sentence",
     "kernel_gate_sentence",
     "kernels_report",
+    "latency_curve",
     "noise_changes",
     "overview_report",
     "parse_columns",

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
+import statistics
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from pytest_ansorbench.records import CaseResult
+from pytest_ansorbench.records import IMPLEMENTATIONS, CaseResult
 from pytest_ansorbench.report.sections import Axis, Chart, Level, Section, Series
 from pytest_ansorbench.report.yardsticks import levels
 from pytest_ansorbench.stats.criteria import Criteria
@@ -17,6 +19,8 @@ _INSTANTS = 400
 """Points of a curve over time, which has no steps of its own."""
 
 _BEST = Axis("best GFLOP/s so far, median of seeds")
+
+_LATENCY = Axis("best latency so far, scaled to the last measurement", "ms")
 
 _Arms = Mapping[str, Sequence[Trajectory]]
 """The runs of each strategy."""
@@ -40,6 +44,47 @@ def curves_then_and_now(before: CaseResult, after: CaseResult, criteria: Criteri
         for strategy, runs in _arms(case, criteria).items()
     }
     return Section("curves", _charts(dict(sorted(arms.items())), ()), subject=after.case)
+
+
+def latency_curve(case: CaseResult, criteria: Criteria) -> Chart:
+    """Draw the latency that searches have come to over search time, other libraries as lines.
+
+    A search measures trials one by one, and a network's tasks apart. So the curve of an arm is
+    scaled to end at what its winners took when they were measured again, side by side and whole.
+    It begins where most of the runs have a valid program.
+    """
+    flops = case.runs[0].flops if case.runs else 0
+    series = tuple(_latencies(label, runs) for label, runs in _arms(case, criteria).items())
+    peers = tuple(
+        Level(level.label, flops / 1e6 / level.y)
+        for level in levels(case)
+        if level.label in IMPLEMENTATIONS
+    )
+    return Chart(Axis("search time", "s"), _LATENCY, series, levels=peers)
+
+
+def _latencies(label: str, runs: Sequence[Trajectory]) -> Series:
+    """The median over some runs, with a point where it changes and one at its end."""
+    at = np.linspace(0.0, _longest(runs, "search_s"), _INSTANTS)
+    with np.errstate(divide="ignore"):
+        every = [one.run.flops / 1e6 / _best_gflops(one, "search_s", at) for one in runs]
+    ms = _again_over_then(runs) * np.median(every, axis=0)
+    changes = np.append(True, ms[1:] != ms[:-1])
+    changes[-1] = True
+    changes &= np.isfinite(ms)
+    return Series(label, tuple(at[changes].tolist()), tuple(ms[changes].tolist()))
+
+
+def _again_over_then(runs: Sequence[Trajectory]) -> float:
+    """Latency of winners when measured again, over what the search took it for; the median."""
+    ratios = [
+        one.run.final.latency_s / one.best_s
+        for one in runs
+        if one.best_s < math.inf
+        and one.run.final is not None
+        and one.run.final.latency_s is not None
+    ]
+    return statistics.median(ratios) if ratios else 1.0
 
 
 def _arms(case: CaseResult, criteria: Criteria) -> _Arms:

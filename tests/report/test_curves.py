@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 
 from pytest_ansorbench.records import CaseResult, Recording
-from pytest_ansorbench.report import curves
+from pytest_ansorbench.report import curves, latency_curve
 from pytest_ansorbench.report.sections import Axis, Chart, Series
 from pytest_ansorbench.stats.criteria import Criteria
 from tests.stats.test_leads import confirmed
@@ -122,3 +122,27 @@ def test_on_several_machines_there_is_no_one_level() -> None:
     result = dataclasses.replace(make_case_result(), yardsticks=(make_yardsticks(), other))
     over_trials, _ = charts(result)
     assert [level.label for level in over_trials.levels] == ["target"]
+
+
+def test_latencies_fall_to_what_was_measured_again_beside_other_libraries() -> None:
+    run = make_run(latencies=[None, 2.0, 1.0], final=1.5)
+    result = CaseResult(run.case, ("default", "fast"), (run,), (), yardsticks=(make_yardsticks(),))
+    chart = latency_curve(result, CRITERIA)
+    [series] = chart.series
+    assert chart.y.unit == "ms"
+    assert series.x == pytest.approx((2.0, 3.0), abs=0.01)
+    assert series.y == pytest.approx((3000.0, 1500.0))
+    # Neither the peak nor the target is a latency that someone measured.
+    assert [(level.label, level.y) for level in chart.levels] == [("torch", pytest.approx(2000.0))]
+
+
+def test_half_of_the_runs_have_no_median_latency_yet() -> None:
+    # The first is at 4 s from the first trial on, the second at 1 s from the third on.
+    chart = latency_curve(case([4.0, None, None], [None, None, 2.0]), CRITERIA)
+    [series] = chart.series
+    assert series.x == pytest.approx((3.0,), abs=0.01) and series.y == pytest.approx((3000.0,))
+
+
+def test_runs_without_a_program_have_no_latency_curve() -> None:
+    chart = latency_curve(case([None]), CRITERIA)
+    assert chart.series == (Series("default", (), ()),)

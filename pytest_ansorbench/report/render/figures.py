@@ -169,7 +169,11 @@ def _draw_curves(axes: Axes, chart: Chart, look: Look) -> None:
     if len(chart.series) > _MOST_INSIDE:
         axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize="small")
     else:
-        axes.legend(loc="lower right")
+        axes.legend(loc="upper right" if _falls(chart) else "lower right")
+
+
+def _falls(chart: Chart) -> bool:
+    return any(one.y[0] > one.y[-1] for one in chart.series if one.y)
 
 
 def _draw_levels(axes: Axes, chart: Chart, look: Look) -> None:
