@@ -27,6 +27,9 @@ SHIPPED: Final = Path(__file__).parent.parent / "models" / "draft.ubj"
 # Answers end here: programs 64 times slower than the best are all alike, as failed ones are.
 WORST: Final = -6.0
 
+# Programs that wait to be read, some 40 kB each.
+_MOST_UNREAD: Final = 256
+
 _KIND: Final = ModelKind("program model", "ansor-bench train-draft", format=1, features=POOLED)
 _SCALE: Final = "log2 of throughput over the task's best"
 
@@ -147,16 +150,21 @@ class PretrainedModel:
                 self.unread: list[tuple[Any, list[Any], list[float]]] = []
 
             def update(self, context: Any, candidates: Any, results: Any) -> None:
-                # Features take longer than replays: they are extracted for the next prediction.
+                # Features take longer than replays: they are extracted for the next prediction, or
+                # before too many programs are held.
                 self.unread.append((context, list(candidates), [latency_s(r) for r in results]))
+                if sum(len(programs) for _, programs, _ in self.unread) >= _MOST_UNREAD:
+                    self.read()
 
-            def predict(self, context: Any, candidates: Any) -> NDArray[np.float64]:
+            def read(self) -> None:
                 for measured, programs, latencies_s in self.unread:
                     rows = pool(extract(self.extractor, measured, programs))
                     corrected.note(task_of(measured), rows, latencies_s)
-                if self.unread:
-                    corrected.learn()
-                    self.unread.clear()
+                self.unread.clear()
+
+            def predict(self, context: Any, candidates: Any) -> NDArray[np.float64]:
+                self.read()
+                corrected.learn()
                 if str(context.target.kind.name) != "llvm":
                     corrected.prior = None
                 rows = pool(extract(self.extractor, context, list(candidates)))
@@ -174,6 +182,7 @@ class _Corrected:
     rows: dict[int, list[NDArray[np.float32]]] = field(default_factory=dict)
     latencies_s: dict[int, list[float]] = field(default_factory=dict)
     booster: Any = None
+    unlearnt: int = 0  # programs since the trees were grown
 
     def throughput(self, task: int, rows: NDArray[np.float32]) -> NDArray[np.float64]:
         """Throughput over the task's best, as predicted: positive, about 1 for the best."""
@@ -186,10 +195,14 @@ class _Corrected:
     def note(self, task: int, measured: NDArray[np.float32], latencies_s: Sequence[float]) -> None:
         self.rows.setdefault(task, []).append(measured)
         self.latencies_s.setdefault(task, []).extend(latencies_s)
+        self.unlearnt += len(latencies_s)
 
     def learn(self) -> None:
-        """Grow the trees anew."""
+        """Grow the trees anew, if there is anything new."""
         policy = self.policy
+        if not self.unlearnt:
+            return
+        self.unlearnt = 0
         rows = {task: np.concatenate(parts) for task, parts in self.rows.items()}
         trials = sum(map(len, rows.values()))
         if trials < policy.least:

@@ -61,8 +61,9 @@ def train_draft(
     model = fit_programs(data, settings, base_model)
     fit_s = time.perf_counter() - started_s
     output.parent.mkdir(parents=True, exist_ok=True)
-    model.save(output)
+    # The model last: a folder with it is taken to have both.
     save_experience(joined(known, experience_of(data)), experience_beside(output))
+    model.save(output)
     scores["training"] = score_programs(data, [model.predict(one.features) for one in data])
     card: dict[str, Any] = {
         "command": command,

@@ -12,6 +12,7 @@ from pytest_ansorbench.strategies import (
     is_blind,
     load_program_model,
     pool,
+    program_model,
     undecided,
 )
 from pytest_ansorbench.workloads import BatchMatmul
@@ -82,3 +83,15 @@ def test_one_run_does_not_leak_into_another(measured):
     before = other.predict(setup.context, candidates)
     one.update(setup.context, candidates, results_of(np.linspace(1e-3, 1e-2, len(candidates))))
     np.testing.assert_array_equal(other.predict(setup.context, candidates), before)
+
+
+def test_programs_are_read_before_too_many_of_them_are_held(measured, monkeypatch):
+    setup, candidates = measured
+    latencies_s = np.linspace(1e-3, 2e-3, len(candidates))
+    held, read = PretrainedModel().start(), PretrainedModel().start()
+    held.update(setup.context, candidates, results_of(latencies_s))
+    monkeypatch.setattr(program_model, "_MOST_UNREAD", len(candidates))
+    read.update(setup.context, candidates, results_of(latencies_s))
+    assert held.unread and not read.unread
+    first, second = (model.predict(setup.context, candidates) for model in (held, read))
+    np.testing.assert_array_equal(first, second)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pytest_ansorbench.strategies.boosting import grown_trees
 from pytest_ansorbench.strategies.errors import require_at_least, require_positive, require_share
+
+SMALLEST: Final = 1e-6
+"""Where a logarithm is taken, a model that promises less has promised this."""
 
 
 class DecisionModel(Protocol):
@@ -146,4 +149,4 @@ def _logs(prior: DecisionModel | None, rows: NDArray[np.float32]) -> NDArray[np.
     """Logarithms of what a prior predicts, 0 without one; shape (points,)."""
     if prior is None:
         return np.zeros(len(rows))
-    return np.log(prior.predict(rows))
+    return np.log(np.maximum(prior.predict(rows), SMALLEST))

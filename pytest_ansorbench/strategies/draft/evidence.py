@@ -84,8 +84,10 @@ class Evidence:
         return points, throughput, trust
 
     def compare(self, predicted: Sequence[float], gflops: Sequence[float], before: float) -> None:
-        """Note how far predictions were off, in shares of the best before."""
+        """Note how far predictions of valid trials were off, in shares of the best before.
+
+        A failed trial is no sign that others may be faster than promised.
+        """
         scale = before or self.best_gflops
-        if scale:
-            pairs = zip(predicted, gflops, strict=True)
-            self.errors += [measured / scale - promised for promised, measured in pairs]
+        pairs = zip(predicted, gflops, strict=True)
+        self.errors += [measured / scale - promised for promised, measured in pairs if measured]

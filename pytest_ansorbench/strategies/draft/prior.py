@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pytest_ansorbench.strategies.decisions.model import BoostedTrees, DecisionModel
+from pytest_ansorbench.strategies.decisions.model import SMALLEST, BoostedTrees, DecisionModel
 from pytest_ansorbench.strategies.errors import require_at_least, require_positive, require_share
 
 
@@ -64,7 +64,7 @@ class Prior:
         best = gflops.max(initial=0.0)
         if not best:
             return 1.0
-        x = np.log2(promised)
+        x = np.log2(np.maximum(promised, SMALLEST))
         y = np.log2(np.maximum(gflops / best, BoostedTrees.slowest))
         x, y = x - x.mean(), y - y.mean()
         return float(np.clip((self.credit + x @ y) / (self.credit + x @ x), 0.0, 1.0))
@@ -79,7 +79,8 @@ class Weighed:
     weight: float
 
     def predict(self, rows: NDArray[np.float32]) -> NDArray[np.float64]:
-        found: NDArray[np.float64] = self.model.predict(rows) ** self.weight
+        promised = np.maximum(self.model.predict(rows), SMALLEST)
+        found: NDArray[np.float64] = promised**self.weight
         if self.guess is not None:
             found = found * self.guess.predict(rows) ** (1.0 - self.weight)
         return found

@@ -18,11 +18,11 @@ class SharpeningShares:
     A sketch's share is proportional to its throughput over that of the best sketch, to a power that
     grows with the sketch's own trials: equal shares at first, nearly all for the best one in the
     end. Programs of one sketch differ by a factor of a hundred, so that one or two say little of
-    what the sketch can do. No share falls below `least`.
+    what the sketch can do.
 
     Attributes:
         sharpen_trials: Trials of a sketch that raise its power by 1.
-        least: The smallest share before all are scaled to a sum of 1.
+        least: Added to each share, before all are scaled to a sum of 1.
     """
 
     sharpen_trials: int = 4

@@ -14,6 +14,7 @@ from pytest_ansorbench.strategies import (
     CompileTime,
     Draft,
     Neighbourhood,
+    Prior,
     SharpeningShares,
     Survey,
 )
@@ -292,3 +293,25 @@ def test_a_single_lucky_trial_does_not_take_the_shares():
 
 def shares_by(known):
     return SharpeningShares().shares(known.shown_by_sketches(3), known.trials_of_sketches(3))
+
+
+def test_failed_trials_say_nothing_of_how_far_promises_are_off():
+    evidence = Evidence()
+    evidence.compare([0.9, 0.9], [0.0, 40.0], before=50.0)
+    assert evidence.errors == [pytest.approx(-0.1)]
+
+
+class Worthless:
+    """A model that promises nothing, and less."""
+
+    def predict(self, rows):
+        return np.linspace(-0.1, 0.0, len(rows))
+
+
+def test_a_model_that_promises_nothing_ends_no_search():
+    assert 0.0 <= Prior().weight([(0.0, 1.0), (-0.1, 2.0)]) <= 1.0
+    rows = np.arange(16.0, dtype=np.float32)[:, None]
+    prior = Prior().faded(Worthless(), trials=3)
+    assert np.isfinite(prior.predict(rows)).all()
+    model = BoostedTrees().fit(rows, np.linspace(0.1, 1.0, 16), np.ones(16), 1, Worthless())
+    assert np.isfinite(model.predict(rows)).all()
