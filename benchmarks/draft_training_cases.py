@@ -5,12 +5,12 @@ r"""The workloads that the shipped model of `draft+transfer` is trained on, as a
         --ansor-repeats 1 --ansor-final-samples 1 --ansor-max-early-search-ratio none \
         --ansor-min-throughput-ratio none --ansor-progress believed --ansor-storage recorded
 
-with `benchmarks` on PYTHONPATH; with `--ansor-resume` as well it goes on after an interruption, and
-`-k test_today` leaves out what `docs/results/draft-samples` has. Random programs show the whole
-space, those of `draft` the part of it that matters. Then
+with `benchmarks` on PYTHONPATH; with `--ansor-resume` as well it goes on after an interruption.
+Random programs show the whole space, those of `draft` the part of it that matters. Then
 
-    ansor-bench train-draft --from docs/results/draft-samples recorded \
-        -o pytest_ansorbench/models/draft.ubj
+    ansor-bench train-draft --from recorded -o pytest_ansorbench/models/draft.ubj
+
+`docs/results/draft-samples` has what was recorded so, a file for each case.
 """
 
 import pytest
