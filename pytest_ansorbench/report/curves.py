@@ -69,10 +69,8 @@ def _latencies(label: str, runs: Sequence[Trajectory]) -> Series:
     with np.errstate(divide="ignore"):
         every = [one.run.flops / 1e6 / _best_gflops(one, "search_s", at) for one in runs]
     ms = _again_over_then(runs) * np.median(every, axis=0)
-    changes = np.append(True, ms[1:] != ms[:-1])
-    changes[-1] = True
-    changes &= np.isfinite(ms)
-    return Series(label, tuple(at[changes].tolist()), tuple(ms[changes].tolist()))
+    known = np.isfinite(ms)
+    return _stepped(label, at[known], ms[None, known])
 
 
 def _again_over_then(runs: Sequence[Trajectory]) -> float:
@@ -132,14 +130,19 @@ def _longest(runs: Sequence[Trajectory], spending: Spending) -> float:
 
 def _median(strategy: str, runs: Sequence[Trajectory], spending: Spending, at: Floats) -> Series:
     """The median over some runs, with a point where it or a quartile changes and one at its end."""
-    if not at.size:
-        return Series(strategy, (), ())
     best = [_best_gflops(run, spending, at) for run in runs]
     found = np.quantile(best, (0.5, 0.25, 0.75) if len(runs) > 1 else (0.5,), axis=0)
-    changes = np.append(True, (np.diff(found) != 0.0).any(axis=0))
+    return _stepped(strategy, at, found)
+
+
+def _stepped(label: str, at: Floats, lines: Floats) -> Series:
+    """Lines over m amounts spent, shape (lines, m), where one of them changes and at their end."""
+    if not at.size:
+        return Series(label, (), ())
+    changes = np.append(True, (np.diff(lines) != 0.0).any(axis=0))
     changes[-1] = True
-    lines = (tuple(line[changes].tolist()) for line in found)
-    return Series(strategy, tuple(at[changes].tolist()), *lines)
+    drawn = (tuple(line[changes].tolist()) for line in lines)
+    return Series(label, tuple(at[changes].tolist()), *drawn)
 
 
 def _best_gflops(run: Trajectory, spending: Spending, at: Floats) -> Floats:
