@@ -164,6 +164,11 @@ TODAY: Final[tuple[Operator, ...]] = (
     # with more weights than caches hold;
     Dense(m=8, n=3072, k=4608),
     BatchMatmul(batch=1, m=24, n=1792, k=6144),
+    Dense(m=1, n=1792, k=6144),
+    Dense(m=1, n=6144, k=1792),
+    Dense(m=1, n=640, k=2560),
+    Dense(m=1, n=20480, k=1280),
+    SwiGlu(m=1, n=5632, k=1536),
     # of experts, and of the blocks that are left;
     Moe(blocks=6, rows=1, experts=12, n=640, k=1024),
     Moe(blocks=10, rows=12, experts=12, n=640, k=512),
