@@ -27,9 +27,9 @@ def joined(*known: Mapping[str, Trials]) -> dict[str, Trials]:
 
 
 def cross_predict_decisions(data: Sequence[Programs]) -> list[NDArray[np.float64]]:
-    """Predict each task's programs from what was measured of the others, as a search begins.
+    """Predict each task's programs from what was measured of the others.
 
-    0 for a program of a kind that no other task has.
+    Each kind by a model of its own; 0 for a program of one that no other task has.
     """
     predicted = []
     for task in data:
@@ -49,9 +49,13 @@ def cross_predict_decisions(data: Sequence[Programs]) -> list[NDArray[np.float64
 
 
 def _by_kind(data: Sequence[Programs]) -> Iterable[tuple[str, Trials]]:
-    """Trials of each kind of each task that has a valid one."""
+    """Trials of each kind of each task that has a valid one, in whatever session."""
+    best: dict[tuple[str, str], float] = {}
     for task in data:
-        best_s = task.latencies_s.min(initial=np.inf)
+        known_s = best.get((task.subject, task.machine), np.inf)
+        best[task.subject, task.machine] = task.latencies_s.min(initial=known_s)
+    for task in data:
+        best_s = best[task.subject, task.machine]
         if not np.isfinite(best_s):
             continue
         for kind in sorted({*task.kinds.tolist()} - {""}):

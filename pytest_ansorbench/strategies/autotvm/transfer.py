@@ -36,7 +36,7 @@ class Transfer:
 
     def model(self, space: DesignSpace, policy: DecisionModelPolicy) -> DecisionModel | None:
         """The global model for a task; None if no kind of its sketches is known."""
-        known = space.encoding.known([self.experience.known()])
+        known = space.encoding.known(self.experience.known())
         if known is None:
             return None
         count = len(known.throughput)

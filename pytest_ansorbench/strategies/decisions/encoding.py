@@ -52,17 +52,12 @@ class Encoding:
         rows[:, -1] = index
         return rows
 
-    def known(self, sources: Sequence[Mapping[str, Trials]]) -> Trials | None:
+    def known(self, source: Mapping[str, Trials]) -> Trials | None:
         """What is known of sketches of these kinds, as rows of the table; None if nothing is.
 
-        Each source has trials by kind of sketch.
+        The source has trials by kind of sketch.
         """
-        found = [
-            (index, source[kind])
-            for source in sources
-            for index, kind in enumerate(self.kinds)
-            if kind in source
-        ]
+        found = [(index, source[kind]) for index, kind in enumerate(self.kinds) if kind in source]
         if not found:
             return None
         return Trials(

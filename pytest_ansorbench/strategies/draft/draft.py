@@ -325,14 +325,23 @@ class _Draft:
 
     def _pooled(self, of_family: Mapping[str, Trials]) -> Pooled:
         """A model fitted to the trials of the network's tasks, and to earlier runs' experience."""
-        experience = self._policy.experience
-        sources = [of_family, experience.known() if experience is not None else {}]
-        known = self._space.encoding.known(sources)
-        if known is None:
+        experience, encoding = self._policy.experience, self._space.encoding
+        siblings = encoding.known(of_family)
+        remembered = encoding.known(experience.known() if experience is not None else {})
+        known = [one for one in (siblings, remembered) if one is not None]
+        if not known:
             return Pooled()
-        count = len(known.throughput)
-        model = self._policy.model.fit(known.features, known.throughput, np.ones(count), count)
-        return Pooled(count, model)
+        of_siblings, of_others = (
+            0 if one is None else len(one.throughput) for one in (siblings, remembered)
+        )
+        trust = self._policy.prior.trust(of_siblings, of_others)
+        model = self._policy.model.fit(
+            np.concatenate([one.features for one in known]),
+            np.concatenate([one.throughput for one in known]),
+            trust,
+            len(trust),
+        )
+        return Pooled(len(trust), model)
 
     def _discount(self) -> Discount | None:
         """The discount for drafts that compile for long; None if no compile times are known."""

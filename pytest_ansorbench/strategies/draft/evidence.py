@@ -16,6 +16,8 @@ from pytest_ansorbench.strategies.draft.survey import Survey
 
 _MANY: Final = 16
 """Valid trials of a sketch beyond which its best one may be luck."""
+_LUCK: Final = 2.0
+"""What luck never makes of a throughput: the largest factor seen was 1.76."""
 
 
 @dataclass
@@ -51,16 +53,14 @@ class Evidence:
         """The best throughput of each sketch, of many the second best; scores while none is known.
 
         0 for a sketch without a valid trial. The best of many may be luck, and what is measured
-        beside it shares that luck: it then takes two trials to speak for a sketch.
+        beside it shares that luck: it then takes two trials to speak for a sketch, unless the best
+        is faster than luck makes a program.
         """
         found: list[list[float]] = [[] for _ in range(sketches)]
         for (index, _), value in self.gflops or self.scores:
             if value > 0.0:
                 found[index].append(value)
-        return [
-            min(heapq.nlargest(2 if len(values) > _MANY else 1, values), default=0.0)
-            for values in found
-        ]
+        return [_shown(values) for values in found]
 
     def trials_of_sketches(self, sketches: int) -> list[int]:
         tried = Counter(index for (index, _), _ in self.gflops)
@@ -91,3 +91,8 @@ class Evidence:
         scale = before or self.best_gflops
         pairs = zip(predicted, gflops, strict=True)
         self.errors += [measured / scale - promised for promised, measured in pairs if measured]
+
+
+def _shown(values: Sequence[float]) -> float:
+    best, second = heapq.nlargest(2, [*values, 0.0, 0.0])
+    return second if len(values) > _MANY and best < _LUCK * second else best

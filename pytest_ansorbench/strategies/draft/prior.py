@@ -38,20 +38,28 @@ class Prior:
             model of these.
         credit: Trials that others are taken to have been right about before the first one, each
             promised to be a factor of two off their mean.
+        remembered: Trials that all experience of earlier runs counts as beside those of a network's
+            other tasks, which this machine has measured.
     """
 
     fading_trials: int = 16
     own_share: float = 0.5
     credit: float = 4.0
+    remembered: int = 64
 
     def __post_init__(self) -> None:
-        require_at_least(self, 1, "fading_trials")
+        require_at_least(self, 1, "fading_trials", "remembered")
         require_share(self, "own_share")
         require_positive(self, "credit")
 
     def faded(self, model: DecisionModel, trials: int) -> DecisionModel:
         """A model of other tasks' trials as it counts for a task with so many of its own."""
         return Weighed(model, None, self.fading_trials / (self.fading_trials + trials))
+
+    def trust(self, siblings: int, remembered: int) -> NDArray[np.float64]:
+        """How far each trial of others is trusted, those of siblings first, shape (trials,)."""
+        share = min(1.0, self.remembered / remembered) if siblings and remembered else 1.0
+        return np.concatenate([np.ones(siblings), np.full(remembered, share)])
 
     def weight(self, promises: Sequence[tuple[float, float]]) -> float:
         """How much others count, from 1, where nothing is known of them, to 0.

@@ -38,7 +38,7 @@ class SharpeningShares:
         A sketch without a valid trial, of 0 GFLOP/s, counts as the best one does.
 
         Args:
-            gflops: What each sketch has shown: the second best throughput of its trials.
+            gflops: What each sketch has shown, as in `Evidence.shown_by_sketches`.
             trials: Trials of each sketch.
         """
         best = np.asarray(gflops, dtype=np.float64)

@@ -291,8 +291,19 @@ def test_a_single_lucky_trial_does_not_take_the_shares():
     assert shares_by(known)[2] > 0.5
 
 
+def test_a_lead_beyond_luck_speaks_for_its_sketch_at_once():
+    known = Evidence()
+    known.gflops += [((0, (at,)), 3.0) for at in range(16)] + [((0, (16,)), 18.0)]
+    known.gflops += [((1, (at,)), 11.0) for at in range(15)]
+    assert known.shown_by_sketches(2) == [18.0, 11.0]
+    assert shares_by(known)[0] > 0.8
+
+
 def shares_by(known):
-    return SharpeningShares().shares(known.shown_by_sketches(3), known.trials_of_sketches(3))
+    count = 1 + max(index for (index, _), _ in known.gflops)
+    return SharpeningShares().shares(
+        known.shown_by_sketches(count), known.trials_of_sketches(count)
+    )
 
 
 def test_failed_trials_say_nothing_of_how_far_promises_are_off():
