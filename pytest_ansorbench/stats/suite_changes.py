@@ -21,7 +21,7 @@ from pytest_ansorbench.stats.paired_runs import PairedRuns
 from pytest_ansorbench.stats.power import FEWEST_REPEATS
 from pytest_ansorbench.stats.strata import Strata
 from pytest_ansorbench.stats.stratum import Stratum, labels_of
-from pytest_ansorbench.stats.suite import ALL_CASES, not_silently
+from pytest_ansorbench.stats.suite import ALL_CASES, not_silently, own_arms
 from pytest_ansorbench.stats.suite_test import SuiteTest
 from pytest_ansorbench.stats.trajectory import Floats
 
@@ -60,7 +60,10 @@ def suite_changes(
             for strategy, then, now in arms_in_both(before, after, figure, criteria):
                 pairs.setdefault(strategy, []).append((then, now))
         for strategy, of_arm in pairs.items():
-            changes.append(_change(strategy, figure, of_arm, allowance, judge, tuple(lost)))
+            there = {now.reference[0].run.case for _, now in of_arm}
+            had = (before.case for before, _ in compared if strategy in own_arms(before)[1:])
+            gone = (*(case for case in had if case not in there), *lost)
+            changes.append(_change(strategy, figure, of_arm, allowance, judge, gone))
     return CaseChanges(ALL_CASES, tuple(changes))
 
 
@@ -91,7 +94,8 @@ def _change(
             repeats=min(len(now.reference) for _, now in pairs),
             cases=test.cases,
         )
-        gate = not_silently(found, lost)
+        absent = (pairs[index][1].reference[0].run.case for index in test.lost)
+        gate = not_silently(found, (*absent, *lost))
     then, now = ([pair[which] for pair in pairs] for which in (0, 1))
     return Change(
         ALL_CASES, strategy, figure.key, _figure(figure, then), _figure(figure, now), estimate, gate

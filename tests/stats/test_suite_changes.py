@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -14,6 +15,7 @@ from pytest_ansorbench.stats.goal import Goal
 from pytest_ansorbench.stats.limits import Allowance
 from pytest_ansorbench.stats.suite_changes import suite_changes
 from tests.stats.test_suite import case
+from tests.synthetic import make_case_result, make_run
 
 NAMES = ("a", "b", "c", "d")
 
@@ -66,6 +68,32 @@ def test_a_suite_that_lost_a_case_does_not_hold() -> None:
     gate = found["search_ratio"].gate
     assert gate is not None
     assert (gate.outcome, gate.reason, gate.lost) == ("undecided", "lost-cases", ("gone",))
+
+
+def spoilt(one: CaseResult, strategy: str = "fast", **run: Any) -> CaseResult:
+    """The same case with other runs of its challenger."""
+    runs = [make_run(one.case, strategy, seed, **{"final": 1.0, **run}) for seed in range(3)]
+    return make_case_result(one.case, one.runs_of("default"), {strategy: runs})
+
+
+@pytest.mark.parametrize(
+    ("metric", "run"),
+    [("search_ratio", {"latencies": [9.0] * 4}), ("throughput_ratio", {"final": None})],
+)
+def test_a_case_whose_challenger_stalls_or_has_no_kernel_is_lost(
+    metric: str, run: dict[str, Any]
+) -> None:
+    after = (spoilt(cases(0.5)[0], **run), *cases(0.1, 0.25)[1:])
+    gate = changes(cases(0.5), after, f"suite_{metric}:90%")[metric].gate
+    assert gate is not None
+    assert (gate.outcome, gate.reason, gate.lost) == ("undecided", "lost-cases", ("a",))
+
+
+def test_a_case_that_lost_its_challenger_is_lost() -> None:
+    after = (spoilt(cases(0.5)[0], "other"), *cases(0.1)[1:])
+    gate = changes(cases(0.5), after, "suite_search_ratio:90%")["search_ratio"].gate
+    assert gate is not None
+    assert (gate.outcome, gate.reason, gate.lost) == ("undecided", "lost-cases", ("a",))
 
 
 def test_times_to_a_single_target_add_up_as_those_to_many_do() -> None:
