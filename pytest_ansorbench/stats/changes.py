@@ -68,8 +68,8 @@ def case_changes(
     """Compare one case with the same case in an earlier result.
 
     Both sides are computed afresh from their runs, by the same criteria. Figures of seconds and
-    of GFLOP/s are compared only on the same machine; to hold one to an allowance on another
-    has nothing to compare, which is broken. Searches of landscapes are held to nothing.
+    of GFLOP/s are compared only on the same machine. An allowance with nothing to compare, as on
+    another machine, is broken. Searches of landscapes are held to nothing.
     """
     if reason := incomparable(before, after):
         return CaseChanges(after.case, (), reason)
@@ -82,17 +82,24 @@ def case_changes(
         allowance = allowed.get(figure.key)
         if allowance is None and (elsewhere or figure.key not in SHOWN):
             continue
-        for strategy, then, now in arms_in_both(before, after, figure, criteria):
+        compared = [*arms_in_both(before, after, figure, criteria)]
+        for strategy, then, now in compared:
             if allowance is not None and elsewhere:
                 repeats = min(len(then.reference), len(now.reference))
                 gate = judge.uncompared(figure, allowance.limit, repeats, "other-machine")
-                change = Change(
-                    after.case, strategy, figure.key, None, None, UNDEFINED, gate, elsewhere
-                )
+                change = uncompared(after.case, strategy, gate, elsewhere)
             else:
                 change = _change(after.case, strategy, figure, then, now, allowance, judge)
             changes.append(change)
+        if allowance is not None and not compared:
+            gate, arms = judge.uncompared(figure, allowance.limit), own_arms(after)
+            changes += [uncompared(after.case, name, gate) for name in arms[1:] or arms]
     return CaseChanges(after.case, tuple(changes))
+
+
+def uncompared(case: str, strategy: str, gate: Gate, other_machine: str = "") -> Change:
+    """A figure that an allowance is about and that was not compared."""
+    return Change(case, strategy, gate.metric, None, None, UNDEFINED, gate, other_machine)
 
 
 def incomparable(before: CaseResult, after: CaseResult) -> str:

@@ -113,7 +113,9 @@ class Judge:
         reason: Reason = "within-noise" if _is_bad(figure, estimate, limit) else "straddles"
         return "undecided", reason, None
 
-    def uncompared(self, figure: Figure, limit: float, repeats: int, reason: Reason) -> Gate:
+    def uncompared(
+        self, figure: Figure, limit: float, repeats: int = 0, reason: Reason = "nothing-to-compare"
+    ) -> Gate:
         """The gate on a figure that was not compared: broken."""
         return Gate(
             metric=figure.key,

@@ -131,8 +131,7 @@ def _judge_suite(
         if figure is None or not pairings or not figure.over_cases:
             figures.append(_mean(key, challenger, cases, missing))
             if figure is not None and key in limits:
-                gate = judge.uncompared(figure, limits[key], 0, "nothing-to-compare")
-                gates.append(not_silently(gate, missing))
+                gates.append(not_silently(judge.uncompared(figure, limits[key]), missing))
             continue
         test = SuiteTest.of(figure, pairings)
         there = judge.at(test.repeats, test.cases)

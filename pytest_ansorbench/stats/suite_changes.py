@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from pytest_ansorbench.records import CaseResult, Estimate, Gate
-from pytest_ansorbench.stats.changes import CaseChanges, Change, arms_in_both
+from pytest_ansorbench.stats.changes import CaseChanges, Change, arms_in_both, uncompared
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.estimates import quotient
 from pytest_ansorbench.stats.evidence import Evidence, as_one, observed, suite_evidence
@@ -42,7 +42,8 @@ def suite_changes(
 ) -> CaseChanges:
     """Compare all cases together with the same cases in an earlier result.
 
-    If there are searches of landscapes among them, they are held to nothing.
+    If there are searches of landscapes among them, they are held to nothing. An allowance with
+    nothing to compare is broken.
     """
     judge = Judge(criteria, family)
     if any(after.landscapes for _, after in compared):
@@ -64,6 +65,11 @@ def suite_changes(
             had = (before.case for before, _ in compared if strategy in own_arms(before)[1:])
             gone = (*(case for case in had if case not in there), *lost)
             changes.append(_change(strategy, figure, of_arm, allowance, judge, gone))
+        every = (*(after.case for _, after in compared), *lost)
+        if allowance is not None and not pairs and every:
+            gate = not_silently(judge.uncompared(figure, allowance.limit), every)
+            arms = dict.fromkeys(name for _, after in compared for name in own_arms(after)[1:])
+            changes += [uncompared(ALL_CASES, name, gate) for name in arms or ("any strategy",)]
     return CaseChanges(ALL_CASES, tuple(changes))
 
 

@@ -158,6 +158,18 @@ def test_the_control_is_left_out() -> None:
     assert {change.strategy for change in found.changes} == {"default"}
 
 
+def test_an_allowance_with_nothing_to_compare_is_broken() -> None:
+    alone = dataclasses.replace(
+        case(), strategies=("default",), runs=case().runs_of("default"), verdicts=()
+    )
+    for before, after, strategy in ((alone, case(), "fast"), (case(), alone, "default")):
+        found = changes(before, after, "throughput_ratio:3%", "throughput:90%")
+        gates = {(one.metric, one.strategy): one.gate for one in found.changes if one.gate}
+        gate = gates["throughput_ratio", strategy]
+        assert (gate.outcome, gate.reason, gate.limit) == ("broken", "nothing-to-compare", 0.97)
+        assert gates["throughput", "default"].outcome == "holds"
+
+
 def test_gates_are_counted_before_anything_runs() -> None:
     found = changes(case(), case(), "search_ratio_early:5%", "throughput:3%")
     assert len(found.gates) == gates_per_case(["search_ratio_early", "throughput"], 2)

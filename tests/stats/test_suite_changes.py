@@ -96,6 +96,16 @@ def test_a_case_that_lost_its_challenger_is_lost() -> None:
     assert (gate.outcome, gate.reason, gate.lost) == ("undecided", "lost-cases", ("a",))
 
 
+@pytest.mark.parametrize("compared", [NAMES, ()])
+def test_an_allowance_with_nothing_to_compare_is_broken(compared: Sequence[str]) -> None:
+    before = [spoilt(case(name), "other") for name in compared]
+    after = [case(name) for name in compared]
+    gate = changes(before, after, "suite_search_ratio:5%", lost=["gone"])["search_ratio"].gate
+    assert gate is not None
+    assert (gate.outcome, gate.reason) == ("broken", "nothing-to-compare")
+    assert gate.lost == (*compared, "gone")
+
+
 def test_times_to_a_single_target_add_up_as_those_to_many_do() -> None:
     found = changes(cases(0.5), cases(0.5), criteria=Criteria(goal=Goal(1.0, 1.0)))
     assert list(found) == ["search_ratio", "throughput_ratio"]
