@@ -27,8 +27,9 @@ def verdict_lines(cases: Sequence[CaseResult], suites: Sequence[SuiteVerdict], g
     """
     verdicts = [verdict for case in cases for verdict in case.verdicts]
     compared = [verdict.comparison for verdict in verdicts]
+    looked = any(case.looks for case in cases)
     sentences = [
-        _suite(suite, compared, goal)
+        _suite(suite, compared, goal, looked)
         for suite in suites
         if len(suite.cases) > 1 and not suite.group
     ]
@@ -42,7 +43,9 @@ def verdict_lines(cases: Sequence[CaseResult], suites: Sequence[SuiteVerdict], g
     return Lines.of(sentences)
 
 
-def _suite(suite: SuiteVerdict, compared: Sequence[Comparison], goal: Goal) -> Sentence:
+def _suite(
+    suite: SuiteVerdict, compared: Sequence[Comparison], goal: Goal, looked: bool
+) -> Sentence:
     own = [
         one
         for one in compared
@@ -56,7 +59,10 @@ def _suite(suite: SuiteVerdict, compared: Sequence[Comparison], goal: Goal) -> S
         f"throughput ratio {SuiteRatio.of(suite, 'throughput_ratio')}{_worst(suite, own)})"
     )
     lost = lost_cases(suite.figure("search_ratio").lost, "; ")
-    return _with_gates(claim, suite.gates, suite.outcome, lost)
+    # A look is at the first repeats of every case, a single judgement at all that there are.
+    repeats = [one.reference.runs for one in own] or [0]
+    runs = max(repeats) if looked else min(repeats)
+    return _with_gates(claim, suite.gates, suite.outcome, runs, lost)
 
 
 def _range(compared: Sequence[Comparison]) -> str:
@@ -85,18 +91,19 @@ def _case(verdict: Verdict, goal: Goal) -> Sentence:
     claim = (
         f"{compared.case}: {Claim.of_case(compared, goal)} (S {ratio}, throughput ratio {other})"
     )
-    return _with_gates(claim, verdict.gates, verdict.outcome)
+    return _with_gates(claim, verdict.gates, verdict.outcome, compared.reference.runs)
 
 
 def _with_gates(
-    claim: str, gates: Sequence[Gate], outcome: Outcome | None, lost: str = ""
+    claim: str, gates: Sequence[Gate], outcome: Outcome | None, runs: int, lost: str = ""
 ) -> Sentence:
-    """A claim, and its gates: those that are worst off, or all of them if they hold."""
+    """A claim on so many runs, and its gates: those that are worst off, or all if they hold."""
     if outcome is None:
         return f"{claim}{lost}"
     worst = [gate for gate in gates if gate.outcome == outcome]
     limits = ", ".join(
-        f"{FIGURES[gate.metric].name} against {limit_text(gate.limit)}" for gate in worst
+        f"{FIGURES[gate.metric].name} against {limit_text(gate.limit)}{_when(gate, runs)}"
+        for gate in worst
     )
     needed = [
         gate.advice.repeats_needed - gate.repeats
@@ -104,11 +111,17 @@ def _with_gates(
         if gate.advice is not None
         and gate.advice.prospect == "settles"
         and gate.advice.repeats_needed is not None
+        and gate.repeats >= runs
     ]
     more = ""
     if len(needed) == len(worst) and max(needed) > 0:
         more = f"; about {counted(max(needed), 'more repeat')} would settle it"
     return GateSentence(f"{claim}: ", outcome, f" ({limits}){more}{lost}")
+
+
+def _when(gate: Gate, runs: int) -> str:
+    """After which repeats a gate was settled, if the claim stands on more."""
+    return f", after {gate.repeats} of {runs} repeats" if 0 < gate.repeats < runs else ""
 
 
 def _alike(verdicts: Iterable[Verdict], state: str) -> Iterator[Sentence]:

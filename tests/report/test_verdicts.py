@@ -107,6 +107,18 @@ def test_an_undecided_case_says_what_would_settle_it() -> None:
     assert line.endswith("undecided (search ratio S against 0.90, throughput ratio against 0.90)")
 
 
+def test_a_gate_that_was_settled_on_fewer_repeats_says_so() -> None:
+    settles = gate("undecided", advice=Advice("settles", 0.8, 9))
+    early = dataclasses.replace(settles, metric="throughput_ratio", repeats=3)
+    case = judged("a", gates=(settles, early))
+    words = "S against 0.90, throughput ratio against 0.90, after 3 of 4 repeats)"
+    [line] = told(case)
+    assert line.endswith(words)
+    looked = dataclasses.replace(case, looks="3+9")
+    line, _ = told(looked, suites=(suite(settles, early),))
+    assert line.endswith(words)
+
+
 @pytest.mark.parametrize(("outcome", "words"), [("holds", "hold"), ("undecided", "are undecided")])
 def test_many_cases_in_one_state_share_a_sentence(outcome: str, words: str) -> None:
     cases = [judged(f"case-{place}", gates=(gate(outcome),)) for place in range(7)]
