@@ -72,6 +72,8 @@ def limit_evidence(
         counted=lambda limit, level: measure.chance(paired, limit, level),
         smallest=measure.tests * smallest_chance(repeats, repeats),
         spread=cache(lambda: measure.spread(paired)),
+        # That a winner could not be measured can be an accident, that none could is none.
+        endless_by_chance=any(math.isfinite(run.final_s) for run in paired.challenger),
         one_sided=lambda limit: measure.one_sided(paired, limit),
         fewest_repeats=_fewest(estimate, confidence),
     )

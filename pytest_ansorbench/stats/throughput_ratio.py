@@ -23,6 +23,7 @@ from pytest_ansorbench.stats.ranks import chance_of_ranks, shift_interval
 from pytest_ansorbench.stats.relabellings import (
     Relabellings,
     exchanges,
+    fewest_repeats,
     permutation_chance,
     some_relabellings,
     swaps_tell,
@@ -49,8 +50,11 @@ def throughput_ratio(paired: PairedRuns, confidence: float) -> Estimate:
     value = float(_geometric_means(ratios[np.newaxis, :])[0])
     if math.isnan(value):
         return UNDEFINED
-    if np.isfinite(ratios).all() and ratios.all() and len(ratios) == len(paired.reference):
+    plain = np.isfinite(ratios) & (ratios > 0.0)
+    if plain.all() and len(ratios) == len(paired.reference):
         low, high = _exact_interval(paired, confidence)
+    elif plain.any() and len(ratios) < fewest_repeats((1.0 - confidence) / 2.0):
+        low, high = 0.0, math.inf
     else:
         # A kernel that is missing has no place on a scale; it has one in a resample.
         drawn = _geometric_means(ratios[draw(len(ratios))])

@@ -264,8 +264,8 @@ def test_an_interval_reaches_infinity_if_the_seeds_might_as_well_all_have_missed
 @pytest.mark.parametrize(
     ("reference", "challenger", "expected"),
     [
-        ([1.0, 1.0], [None, 0.5], (0.0, 0.0, 2.0)),
-        ([None, 1.0], [1.0, 0.5], (math.inf, 2.0, math.inf)),
+        ([1.0, 1.0], [None, 0.5], (0.0, 0.0, math.inf)),
+        ([None, 1.0], [1.0, 0.5], (math.inf, 0.0, math.inf)),
         ([None, 1.0], [None, 0.5], (2.0, 0.0, math.inf)),
     ],
     ids=["challenger missing is 0", "reference missing is infinity", "both missing is excluded"],

@@ -68,6 +68,19 @@ def test_an_endless_figure_is_no_accident_between_arms_but_may_be_between_result
     assert evidence(math.inf, endless_by_chance=True).chance(S, 1.0, level=1e-4) == 1 / 252
 
 
+def test_one_winner_that_was_not_measured_may_be_an_accident_and_all_are_none() -> None:
+    lost = [Trajectory.of(make_run(strategy="fast", seed=seed)) for seed in range(5)]
+    for kernels, by_chance in (
+        ([*arm("fast", 1.0, 1.1, JITTER[1:]), lost[0]], True),
+        (lost, False),
+    ):
+        pairs = PairedRuns(arm("default", 1.0, 1.0, JITTER), kernels, Goal(), 0.01)
+        found = limit_evidence(THROUGHPUT, pairs, THROUGHPUT.limited().estimate(pairs, 0.95), 0.95)
+        assert found.estimate.value == 0.0
+        chance = found.chance(THROUGHPUT, 0.98, level=1e-4)
+        assert chance >= 1 / 252 if by_chance else chance == 0.0
+
+
 def test_a_figure_with_a_limit_is_asked_of_its_own_runs() -> None:
     estimate = Estimate(2.0, 1.5, 2.5)
     found = limit_evidence(S, paired(seconds=2.0), estimate, 0.95)

@@ -78,6 +78,15 @@ def test_a_kernel_that_is_missing_falls_back_on_resamples() -> None:
     assert (found.value, found.low, found.high) == (0.0, 0.0, 1.0)
 
 
+@pytest.mark.parametrize("repeats", [2, 3])
+def test_few_seeds_of_which_one_has_no_kernel_have_no_interval(repeats: int) -> None:
+    lost = [*arm([1.0] * (repeats - 1)), Trajectory.of(make_run(seed=repeats))]
+    both = PairedRuns(arm([1.0] * repeats), lost, Goal(), 0.01)
+    for one, value in ((both, 0.0), (swapped(both), math.inf)):
+        found = throughput_ratio(one, 0.95)
+        assert (found.value, found.low, found.high) == (value, 0.0, math.inf)
+
+
 def test_equal_kernels_have_an_interval_of_one_point() -> None:
     found = throughput_ratio(paired([1.0] * 5, [1.0] * 5), 0.95)
     assert (found.value, found.low, found.high) == (1.0, 1.0, 1.0)
