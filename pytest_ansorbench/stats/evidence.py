@@ -16,7 +16,7 @@ import numpy as np
 
 from pytest_ansorbench.records import Estimate
 from pytest_ansorbench.stats.bootstrap import draw, percentile_interval
-from pytest_ansorbench.stats.estimates import UNDEFINED, around, quotient, quotients
+from pytest_ansorbench.stats.estimates import UNDEFINED, around, quotient, quotients, widened
 from pytest_ansorbench.stats.figures import Figure
 from pytest_ansorbench.stats.paired_runs import PairedRuns
 from pytest_ansorbench.stats.power import FEWEST_REPEATS
@@ -48,18 +48,21 @@ class Evidence:
     one_sided: Callable[[float], bool] = lambda limit: False
     fewest_repeats: int = FEWEST_REPEATS  # seeds below which there is no interval to speak of
     cases: int = 1  # how many cases it stands on
+    # Half the width that runs of another day add to the interval of the figure's logarithm
+    error: float = 0.0
 
     def chance(self, figure: Figure, limit: float, level: float) -> float:
-        """Probability to see a figure this bad, if the true one were a limit."""
+        """Probability to see a figure this bad, if the true one were a limit give or take error."""
+        limit *= math.exp(figure.sign * self.error)
         value, counted = self.estimate.value, self.counted(limit, level)
         if self.endless_by_chance and not 0.0 < value < math.inf:
             return counted
         above = (math.log(value) if value > 0.0 else -math.inf) - math.log(limit)
         excess = figure.sign * above
         spread = self.spread()
-        error = None if spread is None else spread / math.sqrt(self.repeats)
+        standard_error = None if spread is None else spread / math.sqrt(self.repeats)
         smallest = max(self.smallest, counted) if self.one_sided(limit) else self.smallest
-        return sharpened(counted, smallest, self.repeats, level, excess, error)
+        return sharpened(counted, smallest, self.repeats, level, excess, standard_error)
 
 
 def limit_evidence(
@@ -76,6 +79,7 @@ def limit_evidence(
         endless_by_chance=any(math.isfinite(run.final_s) for run in paired.challenger),
         one_sided=lambda limit: measure.one_sided(paired, limit),
         fewest_repeats=_fewest(estimate, confidence),
+        error=measure.error(paired),
     )
 
 
@@ -96,6 +100,7 @@ def suite_evidence(test: SuiteTest, estimate: Estimate, confidence: float) -> Ev
         spread=cache(test.spread),
         fewest_repeats=fewest_repeats((1.0 - confidence) / 2.0, cases=test.cases),
         cases=test.cases,
+        error=test.error,
     )
 
 
@@ -107,17 +112,19 @@ def change_evidence(
     The two results are independent samples, so each side's seeds are drawn by themselves.
     """
     first, second = len(before.reference), len(after.reference)
-    repeats, values = min(first, second), figure.measure().values
+    repeats, measure = min(first, second), figure.measure()
+    values, error = measure.values, measure.error(before) + measure.error(after)
     ratios = quotients(values(after, draw(second, stream=1)), values(before, draw(first, stream=0)))
     value = quotient(observed(figure, after), observed(figure, before))
     return Evidence(
-        _estimate(value, ratios, repeats, confidence),
+        widened(_estimate(value, ratios, repeats, confidence), error),
         repeats,
         counted=lambda limit, level: _change_chance(figure, before, after, limit, level),
         smallest=smallest_chance(first, second),
         spread=lambda: _spread(ratios, repeats),
         # That no run of a side reached a target can well be an accident.
         endless_by_chance=True,
+        error=error,
     )
 
 

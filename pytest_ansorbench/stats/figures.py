@@ -37,7 +37,6 @@ class Figure:
     over_cases: bool = False  # whether the cases of a suite can be added up by it
     # Whether a single case decides by it often enough to be gated (docs/research/verdicts.md)
     per_case: bool = True
-    in_seconds: bool = False  # whether it is a ratio of seconds, which runs of another day blur
 
     def limited(self) -> LimitedMeasure:
         """Its measure, of a figure that can have a limit."""
@@ -99,7 +98,6 @@ FIGURES: Final[Mapping[str, Figure]] = MappingProxyType(
                 limit_word="max-search-ratio",
                 over_cases=True,
                 per_case=False,
-                in_seconds=True,
             ),
             Figure(
                 key="search_ratio_early",
@@ -109,7 +107,6 @@ FIGURES: Final[Mapping[str, Figure]] = MappingProxyType(
                 measure=_measure("SearchRatio", "search_s", EARLY),
                 limit_word="max-early-search-ratio",
                 over_cases=True,
-                in_seconds=True,
             ),
             Figure(
                 key="search_ratio_trials",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -55,6 +54,10 @@ class Measure(ABC):
         """How much later the challenger is than in other draws, if that is finer than values."""
         return None
 
+    def error(self, paired: PairedRuns) -> float:
+        """Half the width that runs of another day add to the interval of its logarithm."""
+        return 0.0
+
     def strata(self, paired: PairedRuns) -> tuple[Stratum, ...]:
         """A stratum for each test of the figure; none where there is nothing to compare."""
         return ()
@@ -103,26 +106,24 @@ class SearchRatio(LimitedMeasure):
         climb = self._climb(paired)
         return ladder_lateness(climb, after) - ladder_lateness(climb, before)
 
+    def error(self, paired: PairedRuns) -> float:
+        return paired.seconds_error if self.spending == "search_s" else 0.0
+
     def strata(self, paired: PairedRuns) -> tuple[Stratum, ...]:
         found = search_stratum(self._climb(paired))
         return () if found is None else (found,)
 
     def estimate(self, paired: PairedRuns, confidence: float) -> Estimate:
-        return widened(ladder_ratio(self._climb(paired), confidence), self._error(paired))
+        return widened(ladder_ratio(self._climb(paired), confidence), self.error(paired))
 
     def chance(self, paired: PairedRuns, limit: float, level: float) -> float:
-        at = limit * math.exp(self._error(paired))
-        return ladder_chance(self._climb(paired), at, level)
+        return ladder_chance(self._climb(paired), limit, level)
 
     def spread(self, paired: PairedRuns) -> float | None:
         return ladder_spread(self._climb(paired))
 
     def _climb(self, paired: PairedRuns) -> Climb:
         return Climb.of(paired, self.spending, self.goal or paired.goal)
-
-    def _error(self, paired: PairedRuns) -> float:
-        """What runs of another day add to the error of a ratio; trials are the same any day."""
-        return paired.seconds_error if self.spending == "search_s" else 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,11 +111,13 @@ def _change(
 def _test(figure: Figure, pairs: Sequence[_Pair]) -> SuiteTest:
     strata = [_stratum(figure, then, now) for then, now in pairs]
     found = tuple(stratum for stratum in strata if stratum is not None)
+    error = figure.measure().error
     return SuiteTest(
         figure,
         (Strata(found),) if found else (),
         min(min(len(then.reference), len(now.reference)) for then, now in pairs),
         tuple(index for index, stratum in enumerate(strata) if stratum is None),
+        max(error(then) + error(now) for then, now in pairs),
     )
 
 

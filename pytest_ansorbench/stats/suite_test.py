@@ -27,7 +27,7 @@ class SuiteTest:
     repeats: int  # seeds of the case that has fewest
     lost: tuple[int, ...]  # indices of the pairings that have nothing to compare
     # Half the width that runs of another day add to the interval of its logarithm, as much as to
-    # that of the case where it is largest; 0 unless it is in seconds
+    # that of the case where it is largest; `chance` leaves it out
     error: float = 0.0
 
     @classmethod
@@ -39,8 +39,7 @@ class SuiteTest:
         found = [kinds for kinds in strata if kinds]
         tests = tuple(Strata(kind) for kind in zip(*found, strict=True))
         repeats = min(len(paired.reference) for paired in pairings)
-        error = max(paired.seconds_error for paired in pairings) if figure.in_seconds else 0.0
-        return cls(figure, tests, repeats, lost, error)
+        return cls(figure, tests, repeats, lost, max(map(measure.error, pairings)))
 
     def ratio(self) -> Estimate:
         """The common ratio without its interval; undefined if there is nothing to compare."""
@@ -73,7 +72,6 @@ class SuiteTest:
         """Probability to see a figure this bad, if the true one were a limit."""
         tests = self._telling(level)
         log_limit = math.log(limit) if self.figure.sense == "smaller" else -math.log(limit)
-        log_limit += self.error
         chances = [test.chance(log_limit, level / len(tests)) for test in tests]
         return min(1.0, len(tests) * min(chances))
 

@@ -62,6 +62,12 @@ def test_where_counting_ends_the_spread_says_more() -> None:
     assert evidence(0.5).chance(THROUGHPUT, 1.0, level=1e-4) < 1e-4
 
 
+def test_what_is_beyond_a_limit_by_less_than_the_error_is_not() -> None:
+    unsure = evidence(2.0, error=0.3)
+    assert unsure.chance(S, 1.0, level=1e-4) == evidence(2.0).chance(S, math.exp(0.3), level=1e-4)
+    assert unsure.chance(S, 1.0, level=1e-4) > evidence(2.0).chance(S, 1.0, level=1e-4)
+
+
 def test_an_endless_figure_is_no_accident_between_arms_but_may_be_between_results() -> None:
     assert evidence(math.inf).chance(S, 1.0, level=1e-4) == 0.0
     assert evidence(0.0).chance(THROUGHPUT, 1.0, level=1e-4) == 0.0

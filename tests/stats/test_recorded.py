@@ -11,11 +11,15 @@ from pytest_ansorbench.records import Estimate, Recording
 from pytest_ansorbench.stats.compare import compare
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.estimates import widened
+from pytest_ansorbench.stats.evidence import change_evidence
+from pytest_ansorbench.stats.figures import FIGURES
 from pytest_ansorbench.stats.judging import judge_arms
 from pytest_ansorbench.stats.limits import Limits
 from pytest_ansorbench.stats.paired_runs import pair_runs
 from pytest_ansorbench.stats.recorded import MOST_DRIFT, Pace, drift
 from pytest_ansorbench.stats.suite import judge_suites
+from pytest_ansorbench.stats.suite_changes import suite_changes
+from tests.stats.test_suite import case
 from tests.synthetic import make_case_result, make_run
 
 MOST = math.log(MOST_DRIFT)
@@ -128,6 +132,21 @@ def test_gates_on_seconds_are_stricter_about_them(seconds, outcome):
     assert gate_of(then, limit, seconds).outcome == "undecided"
 
 
+def test_so_are_gates_on_changes():
+    figure, seeds = FIGURES["search_ratio"], range(5)
+    ratios = (1.2, 1 / 1.2, 1.0, 1.1, 1 / 1.1)
+    then = [recorded(ratio, seed) for seed, ratio in enumerate(ratios)]
+    before = pair_runs([make_run(seed=s, final=1.0) for s in seeds], fast(seeds), Criteria())
+    after = pair_runs(then, fast(seeds, 1.0), Criteria())
+    error = Pace.of(then).error
+    sure = change_evidence(figure, before, dataclasses.replace(after, seconds_error=0.0), 0.95)
+    unsure = change_evidence(figure, before, after, 0.95)
+    assert unsure.estimate == widened(sure.estimate, error) != sure.estimate
+    # Twice the time is beyond 1.9, but not by the error.
+    assert sure.chance(figure, 1.9, 0.01) == 1 / 252
+    assert unsure.chance(figure, 1.9, 0.01) > 0.01
+
+
 def test_so_are_gates_of_suites():
     today = [make_case_result(name) for name in ("conv2d", "matmul")]
     then = [
@@ -152,4 +171,31 @@ def test_so_are_gates_of_suites():
     error = Pace.of(then[0].runs_of("default")).error
     assert other["search_ratio"].high > one["search_ratio"].high * math.exp(error / 2)
     assert other["search_ratio_trials"] == one["search_ratio_trials"]
+    assert other["throughput_ratio"] == one["throughput_ratio"]
+
+
+def test_and_changes_of_suites():
+    before = [case(name, repeats=4) for name in ("a", "b")]
+    ratios = (1.1, 1 / 1.1, 1.05, 1 / 1.05)
+    after = []
+    for one in before:
+        then = [
+            dataclasses.replace(
+                run, recorded=Recording("2026", by * run.rounds[0].search_s, run.final)
+            )
+            for run, by in zip(one.runs_of("default"), ratios, strict=True)
+        ]
+        after.append(dataclasses.replace(one, runs=(*then, *one.runs_of("fast"))))
+    error = Pace.of(then).error
+
+    def ratios_since(cases):
+        compared = list(zip(before, cases, strict=True))
+        found = suite_changes(compared, (), criteria=Criteria(), family=1)
+        return {change.metric: change.ratio for change in found.changes}
+
+    one, other = ratios_since(before), ratios_since(after)
+    assert other["search_ratio"].high == pytest.approx(
+        one["search_ratio"].high * math.exp(error), rel=5e-3
+    )
+    assert error > 0.05
     assert other["throughput_ratio"] == one["throughput_ratio"]
