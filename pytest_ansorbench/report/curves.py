@@ -86,13 +86,10 @@ def _again_over_then(runs: Sequence[Trajectory]) -> float:
 
 
 def _arms(case: CaseResult, criteria: Criteria) -> _Arms:
-    reference = case.strategies[0]
-    pairs = {
-        name: pair_case_runs(case, name, criteria) for name in case.strategies if case.runs_of(name)
-    }
     return {
-        name: paired.reference if name == reference else paired.challenger
-        for name, paired in pairs.items()
+        name: pair_case_runs(case, name, criteria).challenger
+        for name in case.strategies
+        if case.runs_of(name)
     }
 
 

@@ -170,9 +170,8 @@ def _entries(
     present = [of_arm for of_arm in by_arm.values() if of_arm]
     for of_arm in present:
         paired = pair_runs(present[0], of_arm, criteria)
-        is_first = of_arm is present[0]
-        for run in paired.reference if is_first else paired.challenger:
-            yield Entry(session, run, paired.seconds_error if is_first else 0.0)
+        for run in paired.challenger:
+            yield Entry(session, run, paired.seconds_error if of_arm is present[0] else 0.0)
 
 
 def _check_new(entry: Entry, known: Sequence[Entry]) -> None:

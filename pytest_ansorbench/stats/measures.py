@@ -20,6 +20,7 @@ from pytest_ansorbench.stats.ladder import (
     ladder_spread,
 )
 from pytest_ansorbench.stats.paired_runs import PairedRuns
+from pytest_ansorbench.stats.recorded import Pace
 from pytest_ansorbench.stats.running_time_ratio import expected_times
 from pytest_ansorbench.stats.stratum import (
     Stratum,
@@ -174,6 +175,9 @@ class CostToTarget(Measure):
     def improved(self, run: Trajectory, factor: float) -> Trajectory:
         return run.with_less(self.spending, factor)
 
+    def error(self, paired: PairedRuns) -> float:
+        return _own_error(paired) if self.spending == "search_s" else 0.0
+
 
 class Throughput(Measure):
     def values(self, paired: PairedRuns, drawn: Draws) -> Floats:
@@ -192,3 +196,11 @@ class SearchTime(Measure):
 
     def improved(self, run: Trajectory, factor: float) -> Trajectory:
         return run.with_less("search_s", factor)
+
+    def error(self, paired: PairedRuns) -> float:
+        return _own_error(paired)
+
+
+def _own_error(paired: PairedRuns) -> float:
+    """That of the challenger's seconds, if it is the reference of another day."""
+    return Pace.of([one.run for one in paired.challenger]).error

@@ -103,11 +103,11 @@ def pair_runs(
     _check_pairs(reference, challenger)
     progress = progress_of((*reference, *challenger), criteria)
     pace = Pace.of(reference)
-    references = [
-        Trajectory.of(run, progress).with_less("search_s", 1.0 / pace.of_run(run))
-        for run in reference
-    ]
-    challengers = [Trajectory.of(run, progress) for run in challenger]
+    # The reference is paired with itself, too, and then both are runs of another day.
+    references, challengers = (
+        [Trajectory.of(run, progress).with_less("search_s", 1.0 / pace.of_run(run)) for run in runs]
+        for runs in (reference, challenger)
+    )
     return PairedRuns(
         references,
         list(map(_side_by_side, references, challengers)),

@@ -83,6 +83,17 @@ def test_seconds_are_todays_and_trials_as_they_are():
     assert other.challenger == one.challenger
 
 
+@pytest.mark.parametrize("key", ["search_time", "time_to_target", "trials_to_target"])
+def test_changes_of_the_reference_itself_are_in_todays_seconds(key):
+    runs = [make_run(seed=seed, final=1.0) for seed in range(5)]
+    then = [recorded(ratio, seed) for seed, ratio in enumerate((1.2, 1.2, 1.2, 1.1, 1.1))]
+    before, after = (pair_runs(arm, arm, Criteria()) for arm in (runs, then))
+    found = change_evidence(FIGURES[key], before, after, 0.95)
+    pace = Pace.of(then) if key != "trials_to_target" else Pace()
+    assert found.estimate.value == pytest.approx(pace.ratio)
+    assert found.estimate.high == pytest.approx(pace.ratio * math.exp(pace.error))
+
+
 def test_new_runs_among_recorded_ones_keep_their_seconds():
     runs = [recorded(1.2), make_run(seed=1, final=1.0), make_run(seed=2, final=1.0)]
     arm = compare(pair_runs(runs, fast(range(3)), Criteria()), 0.95).reference
