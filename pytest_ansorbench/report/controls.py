@@ -59,9 +59,16 @@ def _against_itself(comparison: Comparison, confidence: float) -> str:
 
 def _cut_off(result: CaseResult, strategy: str, criteria: Criteria) -> str:
     reference = result.strategies[0]
-    cut = truncate_reference(pair_case_runs(result, strategy, criteria))
+    paired = pair_case_runs(result, strategy, criteria)
+    cut = truncate_reference(paired)
     if cut is None:
         return f"{strategy} never reaches the target, so there is no time to cut {reference} off at"
+    longest_s = max(float(run.search_s[-1]) for run in paired.reference)
+    if cut.search_s >= longest_s:
+        return (
+            f"{strategy} takes {cut.search_s:.1f} s to the target, and no search of {reference} "
+            f"more than {longest_s:.1f} s: it saves no time"
+        )
     lesson = "that much is what the time saved is worth"
     if cut.kept >= 1.0 - criteria.tolerance:
         lesson = "simply stopping it early would have done as well"

@@ -8,11 +8,16 @@ from tests.report.rendered import lines_of
 from tests.synthetic import CRITERIA, make_case_result, make_run
 
 
-def controlled(again: float, latencies: list[float] | None = None, repeats: int = 4) -> CaseResult:
+def controlled(
+    again: float,
+    latencies: list[float] | None = None,
+    repeats: int = 4,
+    reference: tuple[float, ...] = (4.0, 3.0, 2.0, 1.0),
+) -> CaseResult:
     """A case whose control takes `again` times as long as the reference."""
     seeds = range(repeats)
     return make_case_result(
-        reference=[make_run(seed=s, final=1.0) for s in seeds],
+        reference=[make_run(seed=s, latencies=reference, final=1.0) for s in seeds],
         challengers={
             "fast": [
                 make_run(
@@ -74,7 +79,14 @@ def test_a_control_without_an_interval_tells_nothing() -> None:
 
 
 def test_a_challenger_no_better_than_stopping_early_is_told() -> None:
-    cut, _ = read(controlled(1.0, [4.0] * 9 + [1.0]))
+    cut, _ = read(controlled(1.0, [4.0] * 4 + [1.0], reference=(4.0, 1.0, 1.0, 1.0)))
     assert "has 100% of its final search throughput: simply stopping it early would have" in cut
     cut, _ = read(controlled(1.0, [4.0]))
     assert cut.endswith("fast never reaches the target, so there is no time to cut default off at")
+
+
+def test_a_challenger_that_takes_longer_than_the_reference_saves_no_time() -> None:
+    cut, _ = read(controlled(1.0, [4.0] * 9 + [1.0]))
+    assert cut.endswith(
+        "fast takes 5.0 s to the target, and no search of default more than 4.0 s: it saves no time"
+    )
