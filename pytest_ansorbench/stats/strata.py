@@ -117,10 +117,14 @@ class _Combined:
 
     @classmethod
     def of(cls, strata: Sequence[Stratum], level: float, fewest: int) -> _Combined:
-        """All combinations, or so many at random that a level can be told."""
+        """All combinations, or so many at random that a level can be told.
+
+        A single stratum knows no more than its own relabellings.
+        """
         sizes = [stratum.relabellings for stratum in strata]
-        if all(stratum.complete for stratum in strata) and math.prod(sizes) <= _ALL:
-            return cls(np.indices(sizes, dtype=np.int16).reshape(len(sizes), -1), True)
+        complete = all(stratum.complete for stratum in strata)
+        if len(sizes) == 1 or (complete and math.prod(sizes) <= _ALL):
+            return cls(np.indices(sizes, dtype=np.int16).reshape(len(sizes), -1), complete)
         wanted = min(_MOST, max(fewest, math.ceil(20.0 / level)))
         generator = np.random.default_rng(_SEED)
         picks = [generator.integers(size, size=wanted, dtype=np.int16) for size in sizes]

@@ -76,6 +76,13 @@ def test_a_suite_of_one_case_is_that_case(repeats: int) -> None:
     )
 
 
+def test_one_case_is_no_surer_than_the_relabellings_that_it_drew() -> None:
+    [paired] = pairings(12, 8.0)
+    stratum = search_stratum(Climb.of(paired, "search_s", Goal()))
+    assert stratum is not None and not stratum.complete
+    assert Strata((stratum,)).chance(0.0, 1e-6) >= 1 / (1 + stratum.relabellings)
+
+
 def test_kernels_of_one_case_have_the_interval_of_that_case() -> None:
     rng = np.random.default_rng(1)
     [paired] = pairings(5, 1.0)
