@@ -80,13 +80,18 @@ class JudgedResult:
 def judge_result(result: Result) -> JudgedResult:
     """Judge recorded runs by today's statistics, against the limits they were held to then.
 
-    Verdicts in a file are a convenience for other readers; the runs are the truth.
+    Verdicts in a file are a convenience for other readers; the runs are the truth. But how many
+    gates shared the false alarms, some of them of cases that were not run, only the gates tell.
     """
     criteria = Criteria.from_settings(result.settings)
     limits = suite_limits(result.settings)
     family, suite_family = families(
         sum(len(case.gates) for case in result.cases),
         suite_gates((own_arms(case) for case in result.cases), limits),
+    )
+    family = max([family, *(gate.family for case in result.cases for gate in case.gates)])
+    suite_family = max(
+        [suite_family, *(gate.family for one in result.suites for gate in one.gates)]
     )
 
     def judged(case: CaseResult) -> CaseResult:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -14,10 +15,11 @@ from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.evidence import Evidence
 from pytest_ansorbench.stats.figures import FIGURES
 from pytest_ansorbench.stats.gate import Judge
-from pytest_ansorbench.stats.judging import judge_arms
+from pytest_ansorbench.stats.judging import judge_arms, judge_result
 from pytest_ansorbench.stats.limits import Limits
 from pytest_ansorbench.stats.looks import Looks
-from tests.synthetic import make_run
+from pytest_ansorbench.stats.suite import judge_suites
+from tests.synthetic import make_case_result, make_result, make_run
 
 LIMITS = st.floats(0.01, 10.0)
 BADNESS = {"holds": 0, "undecided": 1, "broken": 2}
@@ -252,3 +254,21 @@ def test_looks_for_suspects_leave_the_interval_of_the_first_as_it_is() -> None:
     once = gate_of(gains, criteria=Criteria())
     looked = gate_of(gains, criteria=SUSPECTS)
     assert (looked.outcome, looked.estimate) == (once.outcome, once.estimate)
+
+
+def test_gates_that_are_judged_again_keep_their_share_of_false_alarms() -> None:
+    limits = Limits({"search_ratio": 0.9})
+    case = make_case_result()
+    [verdict] = case.verdicts
+    shared = tuple(replace(one, family=24) for one in verdict.gates)
+    case = replace(case, verdicts=(replace(verdict, gates=shared),))
+    result = make_result(case)
+    judged = judge_result(
+        replace(
+            result,
+            settings={**result.settings, "max_suite_search_ratio": 0.9},
+            suites=judge_suites([case], Criteria(), limits, family=10),
+        )
+    )
+    assert {one.family for of_case in judged.cases for one in of_case.gates} == {24}
+    assert {one.family for suite in judged.suites for one in suite.gates} == {10}
