@@ -23,8 +23,8 @@ def peer_lines(cases: Sequence[CaseResult]) -> Lines:
     """Say of each library how fast the arms are beside it, and why it was not measured."""
     sentences: list[str] = []
     for library in IMPLEMENTATIONS:
-        asked = {case.case: peers for case in cases if (peers := peers_of(case, library))}
-        compared = [case for case in cases if case.case in asked and _arms(case, library)]
+        asked = [case for case in cases if peers_of(case, library)]
+        compared = [case for case in asked if _arms(case, library)]
         if len(compared) <= SPELT_OUT:
             sentences += [f"{case.case}: {beside(case, library)}" for case in compared]
         else:
@@ -74,12 +74,15 @@ def _all_together(cases: Sequence[CaseResult], library: Implementation) -> str:
     return f"{counted(len(cases), 'case')}: {means} times as fast as {library}, geometric means"
 
 
-def _failures(asked: dict[str, list[Peer]], library: Implementation) -> Iterator[str]:
-    """Why a library was not measured, a sentence for each reason."""
-    reasons: dict[str, list[str]] = {}
-    for case, peers in asked.items():
-        failed = [peer.final for peer in peers if peer.final.status != "ok"]
+def _failures(cases: Sequence[CaseResult], library: Implementation) -> Iterator[str]:
+    """Why a library was not measured, a sentence for each reason and number of repeats."""
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for case in cases:
+        # The arms of a repeat share what was measured beside them.
+        peers = {run.seed: peer for run in case.runs if (peer := peer_of(run, library)) is not None}
+        failed = [peer.final for peer in peers.values() if peer.final.status != "ok"]
         for final in failed[:1]:
-            reasons.setdefault(final.error or final.status, []).append(case)
-    for why, cases in reasons.items():
-        yield f"{library} was not measured in {', '.join(cases)}: {why}"
+            some = f"{len(failed)} of {len(peers)} repeats of " if len(failed) < len(peers) else ""
+            reasons.setdefault((some, final.error or final.status), []).append(case.case)
+    for (some, why), names in reasons.items():
+        yield f"{library} was not measured in {some}{', '.join(names)}: {why}"

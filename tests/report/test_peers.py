@@ -54,3 +54,14 @@ def test_many_cases_have_one_sentence_for_a_library() -> None:
         f"openvino was not measured in {names}: openvino is not installed",
     ]
     assert lines(make_case_result()) == []
+
+
+def test_a_library_that_failed_in_some_repeats_was_measured_in_the_others() -> None:
+    case = beside(make_peer("openvino", 2.0))
+    runs = tuple(
+        dataclasses.replace(run, peers=(FAILED,)) if run.seed == 1 else run for run in case.runs
+    )
+    assert lines(dataclasses.replace(case, runs=runs), named(beside(FAILED), "never"))[1:] == [
+        "openvino was not measured in 1 of 4 repeats of conv2d: openvino is not installed",
+        "openvino was not measured in never: openvino is not installed",
+    ]
