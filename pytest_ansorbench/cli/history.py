@@ -22,7 +22,7 @@ def add_command(commands: argparse._SubParsersAction[Any]) -> None:
         help="how stored results changed from one to the next",
         description="Shows the results that --ansor-save and --ansor-autosave have stored, in "
         "their order: S and throughput ratio of all cases, seconds and throughput of each case, "
-        "and what changed since the result before by more than chance.",
+        "and what changed since the result before, with an interval that excludes 1.",
     )
     history.add_argument(
         "--last", type=int, metavar="N", help="only this many, the newest (default: all)"

@@ -70,12 +70,12 @@ def history_report(stages: Sequence[Stage]) -> Report:
     """Report on results in the order in which they were stored, the earliest first.
 
     All cases together, a row for each result and challenger, and S as a chart; the changes since
-    the result before that chance does not explain; then each case.
+    the result before whose interval excludes 1; then each case.
     """
     cases = dict.fromkeys(case.case for stage in stages for case in stage.judged.cases)
     return Report.of(
         Section("suite", (_suites(stages), _suite_chart(stages))),
-        Section("changes", (Lines.of(_beyond_chance(stages)),)),
+        Section("changes", (Lines.of(_changes(stages)),)),
         *(_case(name, stages) for name in cases),
     )
 
@@ -165,19 +165,31 @@ def _series(points: dict[str, list[tuple[int, float]]]) -> tuple[Series, ...]:
     )
 
 
-def _changed(stage: Stage) -> list[Change]:
-    """What changed since the stage before, as far as the interval of its ratio excludes 1."""
+def _compared(stage: Stage) -> list[Change]:
+    """What could be compared with the stage before."""
     return [
         change
         for case in stage.changes
         for change in case.changes
-        if change.ratio.bound != "undefined" and not change.ratio.low <= 1.0 <= change.ratio.high
+        if change.ratio.bound != "undefined"
     ]
 
 
-def _beyond_chance(stages: Sequence[Stage]) -> Iterator[str]:
+def _changed(stage: Stage) -> list[Change]:
+    """What changed since the stage before, as far as the interval of its ratio excludes 1."""
+    return [one for one in _compared(stage) if not one.ratio.low <= 1.0 <= one.ratio.high]
+
+
+def _changes(stages: Sequence[Stage]) -> Iterator[str]:
     for stage in stages:
-        for change in _changed(stage):
+        changed, compared = _changed(stage), len(_compared(stage))
+        if changed:
+            by_chance = compared * (1.0 - stage.judged.criteria.confidence)
+            yield (
+                f"{stage.name}: intervals exclude 1 for {len(changed)} of {compared} ratios to the "
+                f"result before; chance alone makes about {by_chance:.2g}"
+            )
+        for change in changed:
             yield (
                 f"{stage.name}: {FIGURES[change.metric].name} of {change.strategy} on "
                 f"{change.case} is {estimate_text(change.ratio)} times what it was"

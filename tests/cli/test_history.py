@@ -44,6 +44,9 @@ def test_results_are_shown_in_order_with_what_changed(storage, capsys):
     places = [out.index(name) for name in ("0001_main", "0002_slow", "0003_less")]
     assert places == sorted(places)
     assert "0002_slow: search ratio S of fast on a is 2.00 [2.00, 2.00] times what it was" in out
+    assert "0002_slow: intervals exclude 1 for " in out
+    # Six figures of each case and two of the suite.
+    assert " of 14 ratios to the result before; chance alone makes about 0.7" in out
     assert "0003_less: b cannot be compared with the result before: " in out
     assert "0003_less: search" not in out
 
