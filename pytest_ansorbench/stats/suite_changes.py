@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from pytest_ansorbench.records import CaseResult, Estimate, Gate
+from pytest_ansorbench.records import CaseResult, Gate
 from pytest_ansorbench.stats.changes import CaseChanges, Change, arms_in_both, uncompared
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.estimates import quotient
@@ -81,27 +81,23 @@ def _change(
     judge: Judge,
     lost: tuple[str, ...],
 ) -> Change:
-    test = _test(figure, pairs)
-    there = judge.at(test.repeats, test.cases)
-    estimate = test.estimate(there.criteria.confidence)
+    test, repeats = _test(figure, pairs), min(len(now.reference) for _, now in pairs)
+    estimate = test.estimate(judge.at(repeats, test.cases).criteria.confidence)
     gate: Gate | None = None
     if allowance is not None:
 
         def evidence_at(look: int, confidence: float) -> Evidence:
-            seen = _test(figure, [(then, now.first(look)) for then, now in pairs])
-            of_suite = suite_evidence(seen, seen.estimate(confidence), confidence)
+            seen, found = test, estimate
+            if judge.criteria.looks is not None and any(len(n.reference) > look for _, n in pairs):
+                seen = _test(figure, [(then, now.first(look)) for then, now in pairs])
+                found = seen.estimate(confidence)
+            of_suite = suite_evidence(seen, found, confidence)
             return replace(of_suite, endless_by_chance=True, fewest_repeats=FEWEST_REPEATS)
 
-        found = settled_gate(
-            figure,
-            allowance.limit,
-            judge,
-            evidence_at,
-            repeats=min(len(now.reference) for _, now in pairs),
-            cases=test.cases,
-        )
+        limit = allowance.limit
+        settled = settled_gate(figure, limit, judge, evidence_at, repeats=repeats, cases=test.cases)
         absent = (pairs[index][1].reference[0].run.case for index in test.lost)
-        gate = not_silently(found, (*absent, *lost))
+        gate = not_silently(settled, (*absent, *lost))
     then, now = ([pair[which] for pair in pairs] for which in (0, 1))
     return Change(
         ALL_CASES, strategy, figure.key, _figure(figure, then), _figure(figure, now), estimate, gate
@@ -123,8 +119,8 @@ def _test(figure: Figure, pairs: Sequence[_Pair]) -> SuiteTest:
 
 def _figure(figure: Figure, pairings: Sequence[PairedRuns]) -> float | None:
     """The figure of one of the results over all cases; None if there is none."""
-    estimate: Estimate = SuiteTest.of(figure, pairings).estimate(0.5)
-    return None if estimate.bound == "undefined" else estimate.value
+    ratio = SuiteTest.of(figure, pairings).ratio()
+    return None if ratio.bound == "undefined" else ratio.value
 
 
 def _stratum(figure: Figure, then: PairedRuns, now: PairedRuns) -> Stratum | None:

@@ -63,6 +63,13 @@ def test_no_change_is_none_and_within_a_wide_allowance_it_holds() -> None:
         assert change.gate.outcome == "holds"
 
 
+def test_a_gate_without_looks_stands_on_all_repeats_of_every_case() -> None:
+    before, after = cases(0.5)[:2], [case("a", 1.0), case("b", 1.0, repeats=5)]
+    change = changes(before, after, "suite_search_ratio:20%")["search_ratio"]
+    assert change.gate is not None
+    assert change.gate.estimate == change.ratio
+
+
 def test_a_suite_that_lost_a_case_does_not_hold() -> None:
     found = changes(cases(0.5), cases(0.5), "suite_search_ratio:90%", lost=["gone"])
     gate = found["search_ratio"].gate
