@@ -281,12 +281,21 @@ class Tuning:
         limit_s = settings.budget.run_time_s
         if limit_s is not None:  # of this call
             seed = settings.experiment.seed
-            behind_s = searched_s(earlier(past, entry, seed), seed)
-            budget = replace(settings.budget, run_time_s=limit_s + behind_s)
+            history = earlier(past, entry, seed)
+            total_s = limit_s + searched_s(history, seed)
+            if history is not None and self._goes_on(case, past):
+                total_s = history.entry.conditions.get("run_time_s") or total_s
+            budget = replace(settings.budget, run_time_s=total_s)
             plan = replace(plan, runs=replace(plan.runs, budget=budget))
             conditions = plan.runs.conditions(len(tasks))
             entry = replace(entry, conditions={**entry.conditions, **conditions})
         return _Planned(case, entry, plan)
+
+    def _goes_on(self, case: Case, past: Past | None) -> bool:
+        """Whether the last call was this one, of this case too, and was not concluded."""
+        if past is None or past.finished or case.id not in past.session.cases:
+            return False
+        return past.session.settings == self._settings.to_json()
 
     def _scheduled(
         self, programs: Sequence[str], best: Mapping[str, Winner]

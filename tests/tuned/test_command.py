@@ -224,6 +224,27 @@ def test_a_time_limit_is_of_one_call(place, target, monkeypatch):
         assert len(place.trials()) == trials
 
 
+@pytest.mark.parametrize(("limit", "trials"), [("2s", 4), ("1s", 6)])
+def test_a_call_that_has_not_written_keeps_its_time_limit(
+    place, target, monkeypatch, limit, trials
+):
+    """With the same limit it has searched enough; another limit is another call's."""
+
+    def tuned(limit):
+        engine = PacedEngine(target, 0.5, monkeypatch)
+        monkeypatch.setattr(toolchains, "local_engine", lambda *_: engine)
+        return place.quickly("models:product", "--time-limit", limit)
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Compiled, "of", interrupted)
+        assert tuned("2s") == 3
+    assert len(place.trials()) == 4
+    assert tuned(limit) == 0 and len(place.trials()) == trials
+
+
 @fast
 def test_a_full_disk_is_told_and_costs_nothing_that_was_measured(place, capsys):
     words = ("models:product", "--trials", "4", "--round", "2")
