@@ -99,9 +99,10 @@ def add_command(commands: argparse._SubParsersAction[Any]) -> None:
 
 
 def _tune(given: argparse.Namespace) -> int:
+    from pytest_ansorbench.packed import PackedError
     from pytest_ansorbench.search import ResumeError
     from pytest_ansorbench.sessions import REFUSALS, why
-    from pytest_ansorbench.storage import UnwritableError
+    from pytest_ansorbench.storage import StorageError, UnwritableError
     from pytest_ansorbench.tuning import Tuning
     from pytest_ansorbench.winners import DatabaseError
     from pytest_ansorbench.workloads import OpenShape
@@ -131,7 +132,8 @@ def _tune(given: argparse.Namespace) -> int:
             return _tuned(tuning, folder)
         except KeyboardInterrupt:
             if tuning.has_begun:
-                with suppress(DatabaseError, UnwritableError):  # the journal has it all
+                # The journal has it all.
+                with suppress(DatabaseError, PackedError, StorageError):
                     tuning.write_database(tuning.best())
             _tell("interrupted: the same command goes on; with fewer --trials it ends at once")
             return UNDECIDED

@@ -32,7 +32,7 @@ class Exported:
 
     workloads: int  # different programs
     records: int  # schedules of them
-    left_out: tuple[str, ...]  # of each winner that could not be taken, why
+    left_out: tuple[str, ...]  # of each winner or program that could not be taken, why
 
 
 def export_database(
@@ -65,7 +65,7 @@ def database_of(winners: Iterable[tuple[Winner, Target]]) -> Database:
     from tvm.s_tir.meta_schedule.database import MemoryDatabase
 
     database = MemoryDatabase()
-    _fill(database, _by_program(winners), top=1)
+    _fill(database, winners, top=1)
     return database
 
 
@@ -76,7 +76,7 @@ def _written(winners: Iterable[tuple[Winner, Target]], folder: Path, top: int) -
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".database-", dir=folder) as unfinished:
-            exported = _fill(JSONDatabase(work_dir=unfinished), _by_program(winners), top)
+            exported = _fill(JSONDatabase(work_dir=unfinished), winners, top)
             written = [(Path(unfinished) / path.name, path) for path in (workloads, records)]
             lines = (exported.workloads, exported.records)
             for (path, _), expected in zip(written, lines, strict=True):
@@ -99,24 +99,37 @@ class _Program:
     tuned: list[tuple[Winner, Target]]
 
 
-def _by_program(winners: Iterable[tuple[Winner, Target]]) -> Iterable[_Program]:
-    """Winners of equal programs together: two networks may have a task in common."""
+def _by_program(
+    winners: Iterable[tuple[Winner, Target]],
+) -> tuple[Iterable[_Program], list[str]]:
+    """Winners of equal programs together: two networks may have a task in common.
+
+    And of each program that this version of TVM cannot read, why.
+    """
     from tvm_ffi import structural_hash
 
-    mods: dict[str, IRModule] = {}
+    mods: dict[str, IRModule | None] = {}
     programs: dict[int, _Program] = {}
+    left_out = []
     for winner, target in winners:
         if winner.program not in mods:
-            mods[winner.program] = winner.unscheduled()
+            mods[winner.program] = None
+            try:
+                mods[winner.program] = winner.unscheduled()
+            except PackedError as error:
+                left_out.append(f"{winner.case}, {winner.task.name}: {error}")
         mod = mods[winner.program]
-        programs.setdefault(structural_hash(mod), _Program(mod, [])).tuned.append((winner, target))
-    return programs.values()
+        if mod is not None:
+            known = programs.setdefault(structural_hash(mod), _Program(mod, []))
+            known.tuned.append((winner, target))
+    return programs.values(), left_out
 
 
-def _fill(database: Database, programs: Iterable[_Program], top: int) -> Exported:
+def _fill(database: Database, winners: Iterable[tuple[Winner, Target]], top: int) -> Exported:
     from tvm.s_tir.meta_schedule.database import TuningRecord
 
-    workloads, left_out = 0, []
+    workloads = 0
+    programs, left_out = _by_program(winners)
     for program in programs:
         workload, schedules = None, set[str]()
         for winner, target in sorted(program.tuned, key=lambda one: one[0].latency_s):

@@ -15,8 +15,9 @@ from pytest_ansorbench.cli import tune as command
 from pytest_ansorbench.measure.local import toolchains
 from pytest_ansorbench.measure.outcomes import AfterSet, MeasuredInTurn
 from pytest_ansorbench.measure.program import Program
+from pytest_ansorbench.packed import PackedError
 from pytest_ansorbench.records import ReferenceKernel
-from pytest_ansorbench.storage import list_journals, read_result
+from pytest_ansorbench.storage import StorageError, list_journals, read_result
 from pytest_ansorbench.storage.entries import CaseEntry, EndEntry, FinalEntry
 from pytest_ansorbench.tuning.compiled import Compiled
 from pytest_ansorbench.workloads import BatchMatmul, Mlp
@@ -275,6 +276,18 @@ def test_ctrl_c_leaves_a_database_and_the_same_call_goes_on(place, monkeypatch, 
     assert len(done) == 2
     assert place.quickly(*words) == 0
     assert place.trials()[:2] == done and len(place.trials()) == 4
+
+
+@fast
+@pytest.mark.parametrize("error", [PackedError, StorageError])
+def test_ctrl_c_is_told_where_no_database_can_be_made(place, monkeypatch, capsys, error):
+    def unreadable(*_):
+        raise error("planted")
+
+    monkeypatch.setattr("pytest_ansorbench.tuning.tuning.fastest_schedules", unreadable)
+    monkeypatch.setattr(command, "_progress", lambda: Interrupted(3))
+    assert place.quickly("models:product", "--trials", "4", "--round", "1") == 3
+    assert "interrupted: the same command goes on" in capsys.readouterr().err
 
 
 @fast

@@ -91,6 +91,20 @@ def test_what_does_not_apply_is_left_out_and_said(tuned, target, tmp_path):
     assert why.startswith(f"{MATMUL.id}, {MATMUL.id}: expected packed text")
 
 
+def test_a_program_that_cannot_be_read_is_left_out_and_said_once(tuned, target, tmp_path):
+    """As that of another version of TVM is."""
+    winners = [*winners_of(tuned)]
+    pairs = [
+        (dataclasses.replace(one, program="%") if one.case == MATMUL.id else one, target)
+        for one in winners
+    ]
+    exported = export_database(pairs, tmp_path / "database")
+    assert exported.workloads == len(MLP.tasks()) == len(opened(tmp_path / "database"))
+    [why] = exported.left_out
+    assert why.startswith(f"{MATMUL.id}, {MATMUL.id}: expected packed text")
+    assert len(database_of(pairs)) == exported.records
+
+
 def test_a_database_that_is_there_is_not_touched(tuned, target, exported):
     before = [path.read_bytes() for path in sorted(exported.iterdir())]
     with pytest.raises(DatabaseError, match=r"it has a database_workload\.json already"):
