@@ -103,7 +103,7 @@ def _tune(given: argparse.Namespace) -> int:
     from pytest_ansorbench.search import ResumeError
     from pytest_ansorbench.sessions import REFUSALS, why
     from pytest_ansorbench.storage import StorageError, UnwritableError
-    from pytest_ansorbench.tuning import Tuning
+    from pytest_ansorbench.tuning import Tuning, check_linker
     from pytest_ansorbench.winners import DatabaseError
     from pytest_ansorbench.workloads import OpenShape
     from pytest_ansorbench.workloads.networks.network import Network
@@ -129,6 +129,7 @@ def _tune(given: argparse.Namespace) -> int:
         raise Refusal(str(error)) from None
     with closing(tuning):
         try:
+            check_linker(settings.remote)
             return _tuned(tuning, folder)
         except KeyboardInterrupt:
             if tuning.has_begun:
@@ -150,9 +151,7 @@ def _tune(given: argparse.Namespace) -> int:
 
 def _tuned(tuning: Tuning, folder: Path) -> int:
     from pytest_ansorbench.report import Report, tuned_lines
-    from pytest_ansorbench.tuning import check_linker
 
-    check_linker()
     result = tuning.search(_progress())
     best = tuning.best()
     tuning.write_database(best)

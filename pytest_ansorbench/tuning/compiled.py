@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from pytest_ansorbench.causes import last_line
 from pytest_ansorbench.cores import threads_of
 from pytest_ansorbench.environment import ToolchainError, device_name
 from pytest_ansorbench.measure.intrinsics import register_intrinsics
@@ -30,8 +29,15 @@ if TYPE_CHECKING:
     from tvm.runtime import Executable, Module
     from tvm.target import Target
 
+    from pytest_ansorbench.measure.remote.settings import RemoteSettings
 
-_INSTALL: Final = "install a C++ compiler, e.g. g++, and give the same command again"
+
+_INSTALL: Final = (
+    "install a C++ compiler, e.g. g++, or have CXX name one, and give the same command again"
+)
+_MEND: Final = "once that is mended, give the same command again"
+_AROUND: Final = ("Compilation error:", "Command line:")
+"""What TVM puts before and after a linker's words."""
 _NETWORK: Final = '''\
 """Runs {case} as it was tuned, on zeros: python {script}. Needs apache-tvm and NumPy."""
 import os, pathlib
@@ -144,8 +150,9 @@ class Compiled:
             try:
                 self.executable.export_library(str(library), **how)
             except Exception as error:  # TVM raises many types
+                cure = _INSTALL if isinstance(error, FileNotFoundError) else _MEND
                 raise ToolchainError(
-                    f"the library of {self.case} cannot be linked: {last_line(error)}; {_INSTALL}"
+                    f"the library of {self.case} cannot be linked: {_words(error)}; {cure}"
                 ) from error
             with library.open("rb") as made, written_whole(path) as stream:
                 shutil.copyfileobj(made, stream)
@@ -163,12 +170,24 @@ class Compiled:
         )
 
 
-def check_linker() -> None:
-    """Check that a library can be linked on this machine: ToolchainError if not."""
+def check_linker(remote: RemoteSettings) -> None:
+    """Check that this machine can link a library for itself: ToolchainError if not.
+
+    What links for a device is checked where it is reached.
+    """
     from tvm.support.cc import get_cc
 
-    if get_cc() is None:
-        raise ToolchainError(f"no library can be linked: there is no C++ compiler; {_INSTALL}")
+    compiler = get_cc() or ""
+    if remote.address is None and shutil.which(compiler) is None:
+        absent = f"C++ compiler {compiler!r}" if compiler else "C++ compiler"
+        raise ToolchainError(f"no library can be linked: there is no {absent}; {_INSTALL}")
+
+
+def _words(error: Exception) -> str:
+    """The first line of what a linker says; the error's kind if it says nothing."""
+    lines = (line.strip() for line in str(error).splitlines())
+    said = (line[:300] for line in lines if line and not line.startswith(_AROUND))
+    return next(said, type(error).__name__)
 
 
 def _zeros(arrays: Sequence[Input]) -> str:

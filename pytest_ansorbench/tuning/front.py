@@ -153,7 +153,7 @@ def tune(
     with tempfile.TemporaryDirectory(prefix="ansor-bench-") as nowhere:
         folder = Path(nowhere if into is None else into)
         if into is not None:
-            check_linker()
+            check_linker(settings.remote)
         tuning = Tuning([case], strategy, settings, folder, root=Path.cwd(), tell=tell)
         with closing(tuning):
             result = tuning.search(Silent() if progress is None else TrialLog(progress))

@@ -15,11 +15,12 @@ from pytest_ansorbench.cli import tune as command
 from pytest_ansorbench.measure.local import toolchains
 from pytest_ansorbench.measure.outcomes import AfterSet, MeasuredInTurn
 from pytest_ansorbench.measure.program import Program
+from pytest_ansorbench.measure.remote.settings import DeviceAddress, RemoteSettings
 from pytest_ansorbench.packed import PackedError
 from pytest_ansorbench.records import ReferenceKernel
 from pytest_ansorbench.storage import StorageError, list_journals, read_result
 from pytest_ansorbench.storage.entries import CaseEntry, EndEntry, FinalEntry
-from pytest_ansorbench.tuning.compiled import Compiled
+from pytest_ansorbench.tuning.compiled import Compiled, check_linker
 from pytest_ansorbench.workloads import BatchMatmul, Mlp
 from tests.bench.test_session import Interrupted
 from tests.disks import files_of_at_most
@@ -381,13 +382,27 @@ def test_what_cannot_be_is_refused_in_a_line(place, capsys, words, message):
     assert not place.out.exists() and "shapes=" not in captured.err
 
 
-def test_without_a_compiler_nothing_is_searched(place, capsys, monkeypatch):
-    for name in ("CXX", "CC"):
-        monkeypatch.delenv(name, raising=False)
+@pytest.mark.parametrize(("named", "absent"), [("", ""), ("gxx-0", " 'gxx-0'")])
+def test_without_a_compiler_nothing_is_searched(place, capsys, monkeypatch, named, absent):
+    monkeypatch.setenv("CXX", named)
+    monkeypatch.delenv("CC", raising=False)
     monkeypatch.setenv("PATH", str(place.root))
     assert place.quickly("models:product", "--trials", "2") == 2
-    assert "no library can be linked: there is no C++ compiler; install" in capsys.readouterr().err
+    told = f"no library can be linked: there is no C++ compiler{absent}; install"
+    assert told in capsys.readouterr().err
     assert not place.out.exists()
+    check_linker(RemoteSettings(server=DeviceAddress("127.0.0.1", 9090)))
+
+
+@fast
+def test_why_a_library_cannot_be_linked_is_told_in_the_linkers_words(place, capsys, monkeypatch):
+    linker = place.root / "linker"
+    linker.write_text("#!/bin/sh\necho 'ld: no room'\necho 'collect2: error'\nexit 1\n")
+    linker.chmod(0o755)
+    monkeypatch.setenv("CXX", str(linker))
+    assert place.quickly("models:product", "--trials", "2") == 2
+    told = f"the library of {PRODUCT.id} cannot be linked: ld: no room; once that is mended, give"
+    assert told in capsys.readouterr().err
 
 
 def test_a_file_is_no_folder(place, capsys):
