@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from pytest_ansorbench.records import CaseResult
+from pytest_ansorbench.records import CaseResult, Peer
 from pytest_ansorbench.storage import Past
 from pytest_ansorbench.storage.entries import CaseEntry
 from pytest_ansorbench.tuning.journals import outcomes
@@ -27,17 +27,19 @@ def fastest_result(case: CaseResult, ended: Iterable[CaseResult]) -> tuple[CaseR
         ended: What searches came to that were measured as this one, of any case.
 
     Returns:
-        The result, with the baselines of this call; and a sentence, if it is an earlier one.
+        The result, with the baselines of this call; and a sentence, if it is an earlier one, with
+        the libraries of this call, which took turns with another kernel.
     """
     alike = (one for one in ended if _measured(one) == _measured(case))
     fastest = min([case, *alike], key=_latency_s)
     if fastest is case:
         return case, ""
-    now_s, [run] = _latency_s(case), fastest.runs
+    now_s, [run], [own] = _latency_s(case), fastest.runs, case.runs
     now = f"{1e3 * now_s:.4g} ms" if now_s < math.inf else "no kernel that works"
     kept = (
         f"{case.case}: what {run.strategy} with seed {run.seed} has found in an earlier call "
         f"stays, {1e3 * _latency_s(fastest):.4g} ms; this call has found {now}"
+        f"{''.join(map(_took, own.peers))}"
     )
     return replace(fastest, yardsticks=case.yardsticks), kept
 
@@ -57,6 +59,13 @@ def fastest_schedules(past: Past, entry: CaseEntry) -> Mapping[str, Winner]:
         for winners in (tried, won)
         for program, winner in fastest_by(winners, lambda one: one.program).items()
     }
+
+
+def _took(peer: Peer) -> str:
+    latency_s = peer.final.latency_s
+    if latency_s is None:
+        return f"; {peer.implementation} not measured: {peer.final.error or peer.final.status}"
+    return f"; {peer.implementation} takes {1e3 * latency_s:.4g} ms"
 
 
 def _measured(case: CaseResult) -> tuple[object, ...]:

@@ -52,8 +52,8 @@ class Tuned:
         database: The best schedule of each task, a database of MetaSchedule's in memory.
         module: What TVM compiled. Of a network `relax.VirtualMachine(module, tvm.cpu())` is made of
             it; that of an operator has a function `main`, whose last arguments are the outputs.
-        peers_s: Seconds of a call in each library that it was measured against; None if it does not
-            compute the case.
+        peers_s: Seconds of a call in each library of `against`; None if it does not compute the
+            case.
         weights: The last arguments of a network's `main`; none of an operator, or of a network
             whose case does not tell them from its inputs.
     """
@@ -174,7 +174,7 @@ def tune(
         search_s=run.search_s,
         database=database_of((one, tuning.target) for one in best.values()),
         module=compiled.executable,
-        peers_s={peer.implementation: peer.final.latency_s for peer in run.peers},
+        peers_s={peer.implementation: peer.final.latency_s for peer in tuning.peers},
         weights=compiled.weights,
     )
 

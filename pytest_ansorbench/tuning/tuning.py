@@ -15,7 +15,7 @@ from pytest_ansorbench.environment import MisfitError, check_toolchain, resolve_
 from pytest_ansorbench.measure.remote.libraries import linker_of
 from pytest_ansorbench.options.settings import Settings
 from pytest_ansorbench.packed import PackedError
-from pytest_ansorbench.records import CaseResult, Result
+from pytest_ansorbench.records import CaseResult, Peer, Result
 from pytest_ansorbench.report import RENDERERS, tuning_report, was_faster
 from pytest_ansorbench.sessions import check_installed, conditions_of, executor_of, run_plan
 from pytest_ansorbench.stats.limits import Limits
@@ -111,6 +111,12 @@ class Tuning:
         """What is compiled for, once a search has begun."""
         assert self._target is not None
         return self._target
+
+    @property
+    def peers(self) -> Sequence[Peer]:
+        """Other libraries, as this call has measured them with what it has found."""
+        assert self._session is not None
+        return [peer for case in self._session.results for run in case.runs for peer in run.peers]
 
     def search(self, progress: Progress) -> Result:
         """Tune all cases; what earlier calls have measured of them is not measured again.

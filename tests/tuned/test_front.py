@@ -61,6 +61,19 @@ def test_options_of_the_command_are_keywords(place):
         quickly(PRODUCT, seed="x")
 
 
+@fast
+def test_libraries_are_those_of_this_call_whichever_search_stays(place):
+    """In one of both orders the first stays, which was measured without any."""
+    searches, told = ({"trials": 4, "seed": 0}, {"trials": 3, "seed": 1}), []
+    for first, second in (searches, searches[::-1]):
+        folder = place.root / f"seed{first['seed']}"
+        quickly(PRODUCT, into=folder, **first)
+        tuned = quickly(PRODUCT, against="numpy", into=folder, progress=told.append, **second)
+        assert list(tuned.peers_s) == ["numpy"] and tuned.peers_s["numpy"] > 0.0
+    assert sum(" in an earlier call stays, " in line for line in told) == 1
+    assert sum("; numpy takes " in line for line in told) == 1
+
+
 def answer(tuned, *inputs):
     """What a tuned network makes of inputs."""
     import tvm
