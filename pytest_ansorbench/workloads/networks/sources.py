@@ -190,7 +190,7 @@ class TorchModule:
         modes = [(part, part.training) for part in self.module.modules()]
         self.module.eval()
         try:
-            with warnings.catch_warnings(), told(self._subject):
+            with warnings.catch_warnings(), told(self._subject), torch.no_grad():
                 warnings.simplefilter("ignore")  # of PyTorch to itself
                 program: ExportedProgram = torch.export.export(
                     self.module, self.example_inputs, self._zeros(torch, self._subject)

@@ -12,6 +12,7 @@ import pytest
 from pytest_ansorbench import workloads
 from pytest_ansorbench.workloads import ImportFailed
 from pytest_ansorbench.workloads.networks import extract
+from pytest_ansorbench.workloads.networks.imported import from_module
 from pytest_ansorbench.workloads.networks.relax_names import tensor_type
 from tests.inference import infer
 
@@ -509,6 +510,18 @@ def test_an_exported_program_becomes_a_case(tmp_path):
     exported = torch.export.export(torch_model(), (torch.zeros(1, 3, 8, 8),))
     torch.export.save(exported, str(path))
     agrees(workloads.from_exported_program(path))
+
+
+@needs_torch
+def test_a_module_with_a_region_without_gradients_becomes_a_case():
+    import torch
+
+    class Gradless(type(torch_model())):
+        def forward(self, x):
+            with torch.no_grad():
+                return super().forward(x)
+
+    agrees(from_module(Gradless(), example_inputs=(torch.zeros(1, 3, 8, 8),)))
 
 
 def test_a_function_becomes_a_case():
