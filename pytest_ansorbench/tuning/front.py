@@ -104,7 +104,8 @@ def tune(
         name: What the model is called in errors and reports; its file's or class's name by default.
         shapes: Shapes of a model's inputs, see `workloads.from_onnx`.
         inputs: What a model is called with, see `workloads.from_onnx`.
-        example_inputs: Tensors that a `torch.nn.Module` can be called with; or give `shapes`.
+        example_inputs: Tensors, or one, that a `torch.nn.Module` can be called with; or give
+            `shapes`.
         rewrite: What becomes of a model before it is searched: `none`, `channels-last`, `packed`,
             `winograd`, or a pass over a Relax module; see `workloads.winograd`.
         against: Libraries to measure in turn with the result, e.g. `onnxruntime,torch`.

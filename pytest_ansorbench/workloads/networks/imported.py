@@ -230,14 +230,15 @@ def from_module(
     Args:
         module: The module. It is exported in evaluation mode, and left in the mode that it was in.
         name: Its id; the name of its class by default.
-        example_inputs: Tensors that it can be called with.
+        example_inputs: Tensors that it can be called with, or one.
         shapes: Without examples, shapes of float32 inputs by the names that `forward` gives them,
             e.g. `{"x": (1, 3, 224, 224)}`.
         inputs: See `from_onnx`.
         rewrite: See `from_onnx`.
     """
     called = name or type(module).__name__
-    exporting = TorchModule(called, module, tuple(example_inputs), _frozen(shapes))
+    examples = (example_inputs,) if hasattr(example_inputs, "shape") else tuple(example_inputs)
+    exporting = TorchModule(called, module, examples, _frozen(shapes))
     return ImportedNetwork(called, exporting, inputs, rewrite)
 
 

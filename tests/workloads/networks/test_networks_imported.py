@@ -524,6 +524,15 @@ def test_a_module_with_a_region_without_gradients_becomes_a_case():
     agrees(from_module(Gradless(), example_inputs=(torch.zeros(1, 3, 8, 8),)))
 
 
+@needs_torch
+def test_a_single_example_is_one_input():
+    import torch
+
+    case = from_module(torch_model(), example_inputs=torch.zeros(2, 3, 8, 8))
+    assert case.arguments()[0].shape == (2, 3, 8, 8)
+    agrees(case)
+
+
 def test_a_function_becomes_a_case():
     def small():
         from tvm import relax
