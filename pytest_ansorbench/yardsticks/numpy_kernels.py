@@ -20,7 +20,7 @@ from pytest_ansorbench.workloads import (
 )
 from pytest_ansorbench.workloads.operators.convolution import Convolution
 from pytest_ansorbench.yardsticks.kernel import LibraryKernel, NoKernel, require_types
-from pytest_ansorbench.yardsticks.sources import Source, shipped_case
+from pytest_ansorbench.yardsticks.sources import Source, require_operator, shipped_case
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,9 +31,7 @@ def kernel(source: Source, inputs: Sequence[NDArray[Any]], threads: int) -> Libr
 
     How many threads its BLAS has, the environment says.
     """
-    operator = shipped_case(source)
-    if not isinstance(operator, Operator):
-        raise NoKernel("numpy has kernels of single operators only")
+    operator = require_operator(shipped_case(source))
     require_types(operator, "numpy", "float32", "float64")
     return LibraryKernel(
         _kernel(operator, *operator.inputs()), lambda returned: [np.asarray(returned)]

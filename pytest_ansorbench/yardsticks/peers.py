@@ -12,11 +12,14 @@ from typing import TYPE_CHECKING, Any, Final
 from pytest_ansorbench.cores import pinned_to
 from pytest_ansorbench.measure.program import Foreign
 from pytest_ansorbench.records import Implementation, Peer
-from pytest_ansorbench.yardsticks.kernel import NoKernel, library_of
+from pytest_ansorbench.yardsticks.kernel import NoKernel, library_of, require_installed
 from pytest_ansorbench.yardsticks.sources import (
+    ONNX,
     Source,
     data_check,
+    file_of,
     module_of,
+    require_operator,
     source_of,
     torch_file,
 )
@@ -48,13 +51,18 @@ def check_peer(implementation: Implementation, case: Case) -> None:
     """Check that a library can be given a case, before anything is computed.
 
     Raises:
-        NoKernel: The case is not a file that it reads.
+        NoKernel: It computes no such cases, or what exports the case for it is not installed.
     """
-    if module_of(case) is not None:
-        return
-    source = source_of(case)
-    if library_of(implementation) == "torch" and "file" in source:
-        torch_file(source)
+    library = library_of(implementation)
+    source: Source = source_of(case) if module_of(case) is None else {}
+    if library == "numpy":
+        require_operator(case)
+    elif library == "torch":
+        if "file" in source:
+            torch_file(source)
+    elif file_of(source, ONNX) is None:
+        for needed in ("torch", "onnx"):
+            require_installed(needed)
 
 
 def peer_program(

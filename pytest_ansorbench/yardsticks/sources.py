@@ -115,6 +115,13 @@ def torch_file(source: Source) -> Path:
     return path
 
 
+def require_operator(case: Case | None) -> Operator:
+    """The operator that a case is, as NumPy computes them: NoKernel if it is none."""
+    if not isinstance(case, Operator):
+        raise NoKernel("numpy has kernels of single operators only")
+    return case
+
+
 def laid_out(source: Source, inputs: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
     """Inputs of a case as its model elsewhere takes them: images have their channels second.
 

@@ -108,6 +108,24 @@ def test_a_library_that_is_not_there_is_told() -> None:
         require_installed("nonesuch")
 
 
+def test_a_network_is_nothing_for_numpy() -> None:
+    check_peer("numpy", MATMUL)
+    with pytest.raises(NoKernel, match=r"^numpy has kernels of single operators only$"):
+        check_peer("numpy", Mlp())
+
+
+@pytest.mark.parametrize("library", ["onnxruntime", "openvino"])
+@pytest.mark.parametrize("needed", ["torch", "onnx"])
+def test_what_is_to_be_exported_needs_what_exports_it(
+    monkeypatch, library: Any, needed: str
+) -> None:
+    pytest.importorskip("torch")
+    monkeypatch.setitem(sys.modules, needed, None)
+    check_peer(library, from_onnx("own.onnx"))
+    with pytest.raises(NoKernel, match=f"^{needed} is not installed: "):
+        check_peer(library, Mlp())
+
+
 BUILDS = """
 import json, os, sys
 from pytest_ansorbench.yardsticks.peer_main import PeerMain
