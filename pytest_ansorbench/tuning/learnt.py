@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from pytest_ansorbench.bench import Progress
 from pytest_ansorbench.packed import unpack_program
 from pytest_ansorbench.storage import Past, StorageError
 from pytest_ansorbench.storage.entries import CaseEntry
@@ -22,7 +23,7 @@ def equipped(
     past: Past | None,
     cases: Iterable[tuple[str, str]],
     folder: Path,
-    note: Callable[[str], None],
+    progress: Progress,
     tell: Callable[[str], None],
 ) -> Strategy:
     """The strategy with what was learnt in a folder.
@@ -35,7 +36,7 @@ def equipped(
         past: The folder's journal; None if there is none yet.
         cases: Id and version of each case that is asked for.
         folder: The folder.
-        note: Is told that it takes a while.
+        progress: Shows that it takes a while, and nothing afterwards.
         tell: Is told what was learnt.
     """
     if past is None or not isinstance(strategy.cost_model, PretrainedModel):
@@ -44,12 +45,14 @@ def equipped(
     asked = {*cases}
     seen = {(one.case, one.version) for one in past.entries if isinstance(one, CaseEntry)}
     if not asked <= seen or {case for case, _ in asked} != {*past.session.cases}:
-        note("learning from what was tuned here before")
+        progress.note("learning from what was tuned here before")
         try:
             learnt, _, _ = _learn(learning, past).partition(";")
-            tell(learnt)
         except (BadModel, BadSamples, StorageError, OSError, ValueError) as error:
-            tell(f"nothing learnt: {error}")
+            learnt = f"nothing learnt: {error}"
+        finally:
+            progress.clear()
+        tell(learnt)
     return learning.equipped(strategy)
 
 

@@ -133,7 +133,7 @@ class Tuning:
         strategy = self._strategy
         if self._settings.cluster.address is None:  # whose workers do not have this folder
             asked = [(case.id, case_version(case, case.tasks())) for case in self._cases]
-            strategy = equipped(strategy, past, asked, self._folder, progress.note, self._tell)
+            strategy = equipped(strategy, past, asked, self._folder, progress, self._tell)
         planned = [self._planned(case, strategy, past) for case in self._cases]
         self._like = planned[0].entry
         if self._command:

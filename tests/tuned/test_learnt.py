@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import pytest
 
 from pytest_ansorbench.strategies import Registry
 from pytest_ansorbench.tuning.learnt import equipped
 from pytest_ansorbench.workloads import BatchMatmul
 from pytest_ansorbench.workloads.case import case_version
+from tests.bench.test_session import Recording
 
 pytestmark = pytest.mark.usefixtures("fast_engine")
 PRODUCT = BatchMatmul(batch=1, m=16, n=16, k=16)
@@ -15,20 +18,34 @@ PRODUCT = BatchMatmul(batch=1, m=16, n=16, k=16)
 
 def test_a_strategy_with_experience_gets_that_of_other_cases(place):
     assert place.quickly("models:product", "--trials", "8") == 0
-    told, noted = [], []
+    told, shown = [], Recording()
     transfer = Registry().get("draft+transfer")
     past = place.past()
     same, other, resized = (PRODUCT.id, version_of(PRODUCT)), ("other", ""), (PRODUCT.id, "")
-    asked = (transfer, past, [same], place.out, noted.append, told.append)
+    asked = (transfer, past, [same], place.out, shown, told.append)
     assert equipped(*asked) is transfer and not told
     for one in (other, resized):
-        learnt = equipped(transfer, past, [one], place.out, noted.append, told.append)
+        learnt = equipped(transfer, past, [one], place.out, shown, told.append)
         assert learnt.cost_model.path == place.out / "learnt" / "draft.ubj"
     assert told[0].startswith(f"learnt: 8 programs added to {place.out / 'learnt'}, ")
-    assert len(told) == len(noted) == 2
+    assert len(told) == len(shown.notes) == shown.cleared == 2
     random = Registry().get("random")
-    assert equipped(random, past, [other], place.out, noted.append, told.append) is random
-    assert len(told) == len(noted) == 2
+    assert equipped(random, past, [other], place.out, shown, told.append) is random
+    assert len(told) == len(shown.notes) == shown.cleared == 2
+
+
+@pytest.mark.parametrize(("error", "told"), [(KeyboardInterrupt, []), (OSError, [1])])
+def test_nothing_stays_on_the_screen(place, monkeypatch, error, told):
+    def failing(*_):
+        raise error("planted")
+
+    assert place.quickly("models:product", "--trials", "2") == 0
+    monkeypatch.setattr("pytest_ansorbench.tuning.learnt._learn", failing)
+    shown, cleared = Recording(), []
+    with contextlib.suppress(KeyboardInterrupt):
+        asked = (Registry().get("draft+transfer"), place.past(), [("other", "")], place.out)
+        equipped(*asked, shown, lambda line: cleared.append(shown.cleared))
+    assert shown.cleared == 1 and cleared == told
 
 
 def version_of(case):
