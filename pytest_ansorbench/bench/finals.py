@@ -65,7 +65,9 @@ def measure_winners(
     for after in engine.measure_sets(present, prepared.check, effort, behind):
         outcomes = iter(after.outcomes)
         finals = tuple(
-            _NO_WINNER if program is None else next(outcomes).remeasured(_trial_of(search))
+            _NO_WINNER
+            if program is None
+            else next(outcomes).remeasured(_trial_of(prepared, search))
             for search, program in zip(searches, winners, strict=True)
         )
         peers = tuple(peer.record(next(outcomes)) for peer in prepared.peers)
@@ -99,9 +101,9 @@ def winner(prepared: PreparedCase, search: FinishedSearch) -> Buildable | None:
     return Program.network(with_schedules(prepared.network.mod, prepared.tasks, scheduled))
 
 
-def _trial_of(search: FinishedSearch) -> int | None:
-    """The trial that a search's winner is of; a network has none."""
-    best = search.tasks[0].best if len(search.tasks) == 1 else None
+def _trial_of(prepared: PreparedCase, search: FinishedSearch) -> int | None:
+    """The trial that a search's winner is of; a network has none, of one task either."""
+    best = search.tasks[0].best if prepared.network is None else None
     return best.index if best is not None else None
 
 

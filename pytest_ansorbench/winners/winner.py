@@ -83,7 +83,7 @@ def winners_of_case(case: CaseResult) -> Iterator[Winner]:
 
 
 def _of_run(case: CaseResult, run: Run) -> Iterator[Winner]:
-    if not case.programs or run.schedules is None:
+    if not case.programs or run.schedules is None or _is_refuted(run):
         return
     for place, (task, trial, schedule) in enumerate(
         zip(run.tasks, run.best_trials, run.schedules, strict=True)
@@ -117,10 +117,13 @@ def _again(run: Run, trial: int) -> Remeasurement | None:
 
 
 def refuted_in(case: CaseResult) -> Iterator[str]:
-    """Schedules that won a run of an operator, and did not work when they were measured again."""
-    for run in case.runs:
-        if run.final is not None and run.final.status != "ok" and len(run.tasks) == 1:
-            yield from (schedule for schedule in run.schedules or () if schedule is not None)
+    """Schedules that won a run of one task, and did not work when they were measured again."""
+    for run in filter(_is_refuted, case.runs):
+        yield from (schedule for schedule in run.schedules or () if schedule is not None)
+
+
+def _is_refuted(run: Run) -> bool:
+    return run.final is not None and run.final.status != "ok" and len(run.tasks) == 1
 
 
 def tuned_in(past: Past) -> Iterator[Winner]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
+import numpy as np
 import pytest
 
 from pytest_ansorbench.bench.prepared import PreparedCase, prepare
@@ -21,7 +22,8 @@ from pytest_ansorbench.storage.entries import (
     SetEntry,
 )
 from pytest_ansorbench.strategies import LastCheck, PairedMeasurement, Registry
-from pytest_ansorbench.workloads import Mlp
+from pytest_ansorbench.workloads import Mlp, from_relax
+from pytest_ansorbench.workloads.networks.relax_names import tensor_type
 from tests.bench.conftest import FINE, ONE, RUNS, TWO
 from tests.fast_engine import FastEngine
 from tests.proposers import scripted
@@ -186,6 +188,27 @@ def test_a_network_is_judged_as_a_whole(target, engine):
     assert {e.round.task for e in entries if isinstance(e, RoundEntry)} == set(
         range(len(prepared.tasks))
     )
+
+
+def one_layer():
+    from tvm import relax
+
+    x = relax.Var("x", tensor_type([4, 8], "float32"))
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x]):
+        with builder.dataflow():
+            weight = relax.const(np.ones((8, 16), np.float32))
+            output = builder.emit_output(relax.op.matmul(x, weight))
+        builder.emit_func_output(output)
+    return builder.get()
+
+
+def test_a_network_with_one_task_is_judged_as_a_whole_too(engine):
+    case = from_relax("one-layer", one_layer)
+    prepared = prepare(case, case.tasks(), engine, lambda note: None)
+    assert len(prepared.tasks) == 1
+    [final] = repeat(prepared, engine, [Registry().get("random")])[-1].finals
+    assert (final.status, final.trial) == ("ok", None)
 
 
 def checking(case_strategy):

@@ -75,10 +75,11 @@ def test_a_task_without_a_valid_trial_has_none(tuned):
 def test_what_did_not_work_when_it_was_measured_again_is_none(tuned):
     [case, network] = tuned.cases
     run, *others = case.runs
-    wrong = Remeasurement(run.final.trial, "wrong-result", (), error="off")
-    refuted = dataclasses.replace(case, runs=(dataclasses.replace(run, final=wrong), *others))
-    assert len([*winners_of_case(refuted)]) == len([*winners_of_case(case)]) - 1
-    assert [*refuted_in(refuted)] == [run.schedules[0]] and not [*refuted_in(case)]
+    for trial in (run.final.trial, None):  # a network has none
+        wrong = Remeasurement(trial, "wrong-result", (), error="off")
+        refuted = dataclasses.replace(case, runs=(dataclasses.replace(run, final=wrong), *others))
+        assert len([*winners_of_case(refuted)]) == len([*winners_of_case(case)]) - 1
+        assert [*refuted_in(refuted)] == [run.schedules[0]] and not [*refuted_in(case)]
     # Of a network that does not work as a whole nobody knows which task is to blame.
     [run] = network.runs[:1]
     wrong = Remeasurement(run.final.trial, "wrong-result", (), error="off")
