@@ -5,6 +5,7 @@ Those layers know no options: they raise the facts, and the cure is named here.
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from pytest_ansorbench.budget import BudgetError
@@ -51,3 +52,9 @@ def in_options(error: Exception) -> str:
     if isinstance(error, UnwritableError):
         return f"{error}; see {flag_of('files.storage')}"
     return str(error)
+
+
+def in_arguments(error: Exception) -> str:
+    """An error's message, with the arguments of `pytest_ansorbench.tune` that cause and mend it."""
+    told = in_options(error).replace(flag_of("experiment.reference_kernels"), "against")
+    return re.sub(r"--ansor-([a-z-]+)", lambda flag: flag[1].replace("-", "_"), told)

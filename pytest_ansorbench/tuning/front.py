@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_ansorbench.bench import Silent
-from pytest_ansorbench.budget import Trials
+from pytest_ansorbench.budget import BudgetError, Trials
+from pytest_ansorbench.environment import MisfitError
+from pytest_ansorbench.measure.settings import CachesError
+from pytest_ansorbench.options.conflicts import ConflictError
 from pytest_ansorbench.options.declarations import (
     TUNING_OPTIONS,
     TUNING_REWRITE,
@@ -19,6 +22,7 @@ from pytest_ansorbench.options.declarations import (
     TUNING_TRIALS,
     Option,
 )
+from pytest_ansorbench.options.refusals import in_arguments
 from pytest_ansorbench.options.values import duration, implementations
 from pytest_ansorbench.report import TrialLog, before_tuning
 from pytest_ansorbench.strategies import Registry, Strategy
@@ -69,6 +73,17 @@ class Tuned:
     weights: tuple[NDArray[Any], ...]
 
 
+@contextmanager
+def _in_arguments() -> Iterator[None]:
+    """Have errors that are about options name arguments."""
+    try:
+        yield
+    except (BudgetError, CachesError, ConflictError, MisfitError) as error:
+        error.args = (in_arguments(error),)
+        raise
+
+
+@_in_arguments()
 def tune(
     mod: Any,
     target: Target | Mapping[str, Any] | str | None = None,

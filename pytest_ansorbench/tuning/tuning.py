@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 REPORT: Final = "report.md"
 RESULT: Final = "result.json.gz"
 COMMAND: Final = "command.txt"
+_NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,9 +247,10 @@ class Tuning:
         try:
             yield
         except OSError as error:
+            cure = "make room" if error.errno in _NO_ROOM else "check permissions"
             raise UnwritableError(
-                f"bad folder {str(self._folder)!r}: it cannot be written, {error.strerror}; make "
-                "room, then give the same command again"
+                f"bad folder {str(self._folder)!r}: {error.filename or 'it'} cannot be written, "
+                f"{error.strerror}; {cure}, then give the same command again"
             ) from error
 
     def _check_peers(self) -> None:

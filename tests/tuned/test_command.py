@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import importlib
+import re
 import runpy
 import shutil
 
@@ -23,7 +24,7 @@ from pytest_ansorbench.storage.entries import CaseEntry, EndEntry, FinalEntry
 from pytest_ansorbench.tuning.compiled import Compiled, check_linker
 from pytest_ansorbench.workloads import BatchMatmul, Mlp
 from tests.bench.test_session import Interrupted
-from tests.disks import files_of_at_most
+from tests.disks import files_of_at_most, read_only
 from tests.fast_engine import FastEngine, InProcess
 from tests.forked import printed_by
 from tests.inference import infer
@@ -263,6 +264,22 @@ def test_a_full_disk_is_told_and_costs_nothing_that_was_measured(place, capsys):
     assert len(done) == 2
     assert place.quickly(*words) == 0
     assert place.trials()[:2] == done and len(place.trials()) == 4
+
+
+@fast
+def test_why_a_folder_cannot_be_written_is_told(place, capsys):
+    words = ("models:product", "--trials", "2")
+    assert place.quickly(*words) == 0
+    with files_of_at_most(10):
+        assert place.quickly(*words) == 2
+    told = "bad folder 'out': it cannot be written, File too large; make room, then give the same"
+    assert told in capsys.readouterr().err
+    with read_only(place.out):
+        assert place.quickly(*words) == 2
+    told = (
+        r"bad folder 'out': out/\S+ cannot be written, Permission denied; check permissions, then"
+    )
+    assert re.search(told, capsys.readouterr().err)
 
 
 @fast

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import pytest_ansorbench
+from pytest_ansorbench.environment import ToolchainError
 from pytest_ansorbench.measure.local import toolchains
 from pytest_ansorbench.storage.entries import RoundEntry
 from pytest_ansorbench.workloads import BatchMatmul, ImportFailed, Mlp
@@ -136,12 +137,27 @@ def test_weights_that_numpys_files_do_not_know_are_loaded_again(place):
         (PRODUCT, {"trials": "many"}, "bad trials 'many': expected a whole number"),
         (PRODUCT, {"time_limit": -1}, "bad time_limit '-1': expected a duration"),
         (PRODUCT, {"shapes": {"x": 1}}, "is a case, so its shapes are fixed"),
+        (
+            PRODUCT,
+            {"rpc": "h:1:k", "against": "numpy"},
+            "^bad against: .* and with rpc programs run",
+        ),
+        (
+            PRODUCT,
+            {"round": 4},
+            r"^bad trials 2: expected at least .*make rounds smaller with round$",
+        ),
         (17, {}, "bad model 17: expected a file, the id of a case, an IRModule"),
     ],
 )
 def test_what_cannot_be_is_refused_in_a_sentence(place, mod, options, message):
     with pytest.raises(ValueError, match=message):
         quickly(mod, **options)
+
+
+def test_a_library_that_does_not_fit_is_refused_by_the_arguments_name(place):
+    with pytest.raises(ToolchainError, match=f"^bad against 'numpy': {NETWORK.id}: numpy has kern"):
+        quickly(NETWORK, against="numpy")
 
 
 def test_by_default_a_time_limit_is_the_only_one(place, target, monkeypatch):
