@@ -26,7 +26,13 @@ import numpy as np
 from pytest_ansorbench.workloads.inputs import Given, Input, Ways
 from pytest_ansorbench.workloads.networks.failures import ImportFailed, cause_of, told
 from pytest_ansorbench.workloads.networks.imported import ImportedNetwork
-from pytest_ansorbench.workloads.networks.reading import converted, extra, of_exported, subject_of
+from pytest_ansorbench.workloads.networks.reading import (
+    content_of,
+    converted,
+    extra,
+    of_exported,
+    subject_of,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -121,9 +127,9 @@ class KernelBenchFile:
     @cached_property
     def _module(self) -> ModuleType:
         extra("torch")
-        subject = subject_of(self.path)
+        content, subject = content_of(self.path), subject_of(self.path)
         try:
-            tree = ast.parse(self.path.read_bytes(), str(self.path))
+            tree = ast.parse(content, str(self.path))
         except (SyntaxError, ValueError) as error:
             raise ImportFailed(f"{subject}: no Python: {cause_of(error)}") from error
         constants = {name.id for name in _assigned(tree)}

@@ -31,6 +31,19 @@ def subject_of(file: Path) -> str:
     return subject
 
 
+def content_of(file: Path) -> bytes:
+    """What a file holds.
+
+    Raises:
+        ImportFailed: There is no such file, or it cannot be read.
+    """
+    subject = subject_of(file)
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise ImportFailed(f"{subject}: it cannot be read, {error.strerror}") from error
+
+
 def extra(module: str) -> ModuleType:
     """A module that the extra of its name brings.
 

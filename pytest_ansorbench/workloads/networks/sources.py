@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pytest_ansorbench.workloads.networks.archive import UnsafeArchive, load_exported_program
 from pytest_ansorbench.workloads.networks.failures import ImportFailed, cause_of, told
 from pytest_ansorbench.workloads.networks.reading import (
+    content_of,
     converted,
     extra,
     of_exported,
@@ -149,7 +150,7 @@ class TfliteFile:
     def __call__(self) -> IRModule:
         tflite = extra("tflite")
         subject = subject_of(self.path)
-        content = self.path.read_bytes()
+        content = content_of(self.path)
         if content[4:8] != _TFLITE:
             raise ImportFailed(
                 f"{subject}: no TFLite model: {_TFLITE!r} is not where such a file has it"

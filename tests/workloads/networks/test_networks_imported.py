@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import traceback
 from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,6 +19,8 @@ from tests.inference import infer
 
 needs_torch = pytest.mark.skipif(find_spec("torch") is None, reason="needs torch")
 
+#: Nothing is at its beginning.
+UNREADABLE = Path("/proc/self/mem")
 KERNEL = np.random.default_rng(0).standard_normal((4, 3, 3, 3)).astype(np.float32)
 MATRIX = np.random.default_rng(1).standard_normal((4, 5)).astype(np.float32)
 
@@ -470,6 +473,22 @@ def test_a_broken_file_is_refused_in_a_sentence(tmp_path, read, content):
         path.write_bytes(content)
     with pytest.raises(ImportFailed, match=r"bad model file .*broken\.model"):
         read(path).tasks()
+
+
+@pytest.mark.skipif(not UNREADABLE.is_file(), reason="takes Linux")
+@pytest.mark.parametrize(
+    ("read", "module"),
+    [
+        (workloads.from_onnx, "onnx"),
+        (workloads.from_exported_program, "torch"),
+        (workloads.from_tflite, "tflite"),
+        (workloads.from_kernelbench, "torch"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_refused_in_a_sentence(read, module):
+    pytest.importorskip(module)
+    with pytest.raises(ImportFailed, match=rf"^bad model file '{UNREADABLE}': .*Input/output err"):
+        read(UNREADABLE).tasks()
 
 
 @pytest.mark.parametrize(
