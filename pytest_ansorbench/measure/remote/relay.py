@@ -28,11 +28,11 @@ _OPEN_S: Final = 30.0
 class DeviceSession(Asking):
     """The process that talks to a device, and what it was sent."""
 
-    def __init__(self, child: Child, check: Check | None, functions: int, old_s: float) -> None:
+    def __init__(self, child: Child, check: Check | None, functions: int) -> None:
         super().__init__(child)
         self.check = check  # of the programs in it
         self.functions = functions  # of a program, at most
-        self.old_s = old_s  # when it is to be renewed
+        self.old_s = 0.0  # when it is to be renewed, once it is open
         self.uploading: RemoteProgram | None = None  # that it has not replied to yet
 
 
@@ -51,15 +51,20 @@ class Relays:
         self._session_s = session_s
         self._device = device
         self._session: DeviceSession | None = None
+        self._busy_until_s = 0.0  # at most, with the last session, unless that ended in order
 
     def fresh(self, check: Check | None, functions: int = 1) -> DeviceSession:
-        """A new session, in a process on the device that has run nothing else."""
+        """A new session, in a process on the device that has run nothing else.
+
+        A server takes it only when the one before is over, which a kernel that hangs leaves to the
+        session's own limit. To hang up meanwhile would end TVM's Python server for good.
+        """
         self.close()
         session_s = self._session_s * functions
         offer = self._lease.offer(session_s)
         child = self._supervisor.fork(check, "relay")
-        session = DeviceSession(child, check, functions, time.monotonic() + session_s / 2)
-        session.allow(_OPEN_S)
+        session = DeviceSession(child, check, functions)
+        session.allow(_OPEN_S + max(0.0, self._busy_until_s - time.monotonic()))
         where = {"host": offer.host, "port": offer.port, "matchkey": offer.matchkey}
         try:
             session.ask({"op": "open", **where, "timeout_s": session_s, "device": self._device})
@@ -68,6 +73,8 @@ class Relays:
             session.end()
             self._lease.lose()
             raise EngineError(f"no session with {offer.host}:{offer.port}: {error}") from None
+        opened_s = time.monotonic()
+        session.old_s, self._busy_until_s = opened_s + session_s / 2, opened_s + session_s
         self._session = session
         return session
 
@@ -128,7 +135,8 @@ class Relays:
         session, self._session = self._session, None
         if session is not None:
             with contextlib.suppress(ServerDied):
-                session.end()
+                if not session.end().was_killed:
+                    self._busy_until_s = 0.0
 
 
 class RemoteProgram(Runnable):
