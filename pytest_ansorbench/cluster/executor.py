@@ -178,13 +178,21 @@ class ClusterExecutor:
         return [*self.pool.fit.values()]
 
     def _wait_for_workers(self) -> None:
-        """Wait until at least one worker fits: EngineError if none did in time."""
+        """Wait until at least one worker fits: EngineError if none did in time.
+
+        It does not count while one that may fit is busy.
+        """
         deadline_s = time.monotonic() + self.patience_s
+        told = False
         while True:
             self._asking(self._refresh)
             if self.pool.fit:
                 return
-            if time.monotonic() > deadline_s:
+            if self._asking(self.pool.awaits_busy):
+                if not told:
+                    self.note("waiting for a worker: some are busy")
+                told, deadline_s = True, time.monotonic() + self.patience_s
+            elif time.monotonic() > deadline_s:
                 why = "; ".join(f"{name}: {why}" for name, why in self.pool.refused.items())
                 raise EngineError(
                     f"no worker that fits within {self.patience_s:g} s; workers have to declare "

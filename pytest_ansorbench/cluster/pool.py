@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest_ansorbench
-from pytest_ansorbench.cluster.workers import workers_of
+from pytest_ansorbench.cluster.workers import blocks_under_way, workers_of
 from pytest_ansorbench.environment import ToolchainError, check_toolchain, resolve_target
 from pytest_ansorbench.measure.local.machine import describe_machine
 
@@ -73,6 +73,10 @@ class Pool:
                 del self._asked[address]
                 self._answered.add(address)
                 self._judge(address, name, future)
+
+    def awaits_busy(self) -> bool:
+        """Whether a worker is at a block before it answers; OSError if the scheduler is gone."""
+        return not self._asked.keys().isdisjoint(blocks_under_way(self._client))
 
     def refuse(self, address: str, reason: str) -> None:
         """Send nothing to a worker any more."""

@@ -52,6 +52,16 @@ def workers_of(client: Any) -> dict[str, Mapping[str, Any]]:
     return {address: info for address, info in there.items() if info["resources"].get(RESOURCE)}
 
 
+def blocks_under_way(client: Any) -> dict[str, re.Match[str]]:
+    """The block of each worker that has one, by address; OSError if the scheduler is gone."""
+    found = {}
+    for address, keys in client.processing().items():
+        block = next(filter(None, map(_KEY.fullmatch, map(str, keys))), None)
+        if block is not None:
+            found[address] = block
+    return found
+
+
 @dataclass(frozen=True)
 class WorkerActivity:
     """A worker that takes blocks, and which one it is at."""
@@ -79,15 +89,14 @@ class ClusterWatch:
         """The workers that take blocks, by name."""
         try:
             there = workers_of(self._client)
-            at_work = self._client.processing()
+            at_work = blocks_under_way(self._client)
         except (OSError, TimeoutError) as error:
             raise EngineError(
                 f"the scheduler at {self.address} is gone ({type(error).__name__})"
             ) from None
         found = []
         for address, info in there.items():
-            name, keys = str(info["name"]), map(str, at_work.get(address, ()))
-            block = next(filter(None, map(_KEY.fullmatch, keys)), None)
+            name, block = str(info["name"]), at_work.get(address)
             found.append(
                 WorkerActivity(name)
                 if block is None

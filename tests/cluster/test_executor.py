@@ -7,10 +7,13 @@ import signal
 import threading
 import time
 from functools import partial
+from itertools import chain
 
 import pytest
 
 from pytest_ansorbench.bench import RepeatsUntilSettled
+from pytest_ansorbench.cluster.settings import RESOURCE
+from pytest_ansorbench.cluster.workers import block_key
 from pytest_ansorbench.measure.engine import EngineError, UntunedError
 from pytest_ansorbench.search import ResumeError
 from pytest_ansorbench.stats.looks import Looks
@@ -294,6 +297,26 @@ def test_a_worker_without_the_resource_is_none_and_one_that_joins_is_used(tmp_pa
             assert carried_out(session) == recorded[0]
             assert {one.name for one in session.executor.pool.fit.values()} == {"first", "second"}
             joined.join()
+
+
+def test_workers_at_work_for_another_session_are_waited_for(three_workers, recorded, tmp_path):
+    from distributed import Client
+
+    keys = {name: block_key("other", "doubling", 0, name) for name in three_workers.workers}
+    notes: list[str] = []
+    with Client(three_workers.address, timeout=30.0, set_as_default=False) as other:
+        blocks = [
+            other.submit(time.sleep, 4.0, key=key, workers=[name], resources={RESOURCE: 1})
+            for name, key in keys.items()
+        ]
+        wait_until(lambda: {*keys.values()} <= {*chain(*other.processing().values())})
+        with session_with(three_workers, recorded, tmp_path, patience_s=2.0, notes=notes) as (
+            session,
+            _,
+        ):
+            assert carried_out(session, plan(1)).runs == recorded[0].runs[:2]
+        assert len(blocks) == 3
+    assert [note for note in notes if "busy" in note] == ["waiting for a worker: some are busy"]
 
 
 @pytest.mark.parametrize(
