@@ -68,9 +68,6 @@ class Runnable(ABC):
         with contextlib.suppress(ServerDied):
             self.end()
 
-    def get_ready(self) -> None:  # noqa: B027 - most are
-        """Called before it is measured alone or beside a leader."""
-
     def suspend(self) -> None:  # noqa: B027 - where processes share no cores
         """Keep it from using any core until `resume`: it may busy-wait after a call."""
 

@@ -78,7 +78,6 @@ class Runner:
         while built.handle is not None:
             program: Runnable = built.handle
             try:
-                program.get_ready()
                 outcome = self.attempt(program, call)
             except ServerDied:
                 built = self._restored(program)
@@ -146,7 +145,6 @@ class Runner:
                 program.verify()
             return samples
 
-        program.get_ready()
         outcome = self.attempt(program, work)
         if outcome.status != "ok":
             return outcome

@@ -125,7 +125,7 @@ class RemoteEngine(ForkingEngine):
         return Builder(self.supervisor, self.target, {}, settings, "object", linked.taken)
 
     def _set_of(self, programs: Sequence[Buildable], check: Check | None) -> BuildSet:
-        """Each set has a session of its own, to which all programs are uploaded."""
+        """Each set begins in a session of its own, to which all programs are uploaded."""
         self._relays.close()
         built = self._builder.build(programs, check)
 

@@ -175,13 +175,10 @@ class RemoteProgram(Runnable):
         else:
             session.uploading = self
 
-    def get_ready(self) -> None:
-        """See to it that the session lasts for its measurement."""
-        self._relays.ready(self.check, self.program.functions)
-
     def allow(self, timeout_s: float) -> None:
+        """Give it this many seconds from now, in a session that lasts for them."""
         self._timeout_s = timeout_s * self.program.functions
-        self._current().allow(self._timeout_s)
+        self._relays.ready(self.check, self.program.functions).allow(self._timeout_s)
 
     def make_arguments(self) -> None:
         """Upload it and make its arguments, as far as that is not done."""
@@ -215,7 +212,7 @@ class RemoteProgram(Runnable):
 
     def _in_session(self) -> DeviceSession:
         """The session, with this program in it; if another has cost it, a new one."""
-        session = self._current()
+        session = self._relays.current(self.check, self.program.functions, self._timeout_s)
         if self._loaded_in is not session:
             if self.uploaded_to is not session:
                 session.ask(self._load_request(), self._library)
@@ -223,9 +220,6 @@ class RemoteProgram(Runnable):
             session.ask({"op": "arguments", "program": self._number})
             self._loaded_in = session
         return session
-
-    def _current(self) -> DeviceSession:
-        return self._relays.current(self.check, self.program.functions, self._timeout_s)
 
     def _load_request(self) -> dict[str, Any]:
         kind, shapes = self.program.kind, self.program.shapes

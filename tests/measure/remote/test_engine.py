@@ -24,6 +24,7 @@ from pytest_ansorbench.measure.remote.libraries import linker_of
 from pytest_ansorbench.measure.remote.relay_main import MODALIAS, RelayMain
 from pytest_ansorbench.measure.remote.settings import RemoteSettings
 from pytest_ansorbench.measure.settings import EngineSettings
+from pytest_ansorbench.measure.side_by_side import SideBySide, Span
 from pytest_ansorbench.workloads import Check
 from tests.faults import Doubling, kernel
 from tests.liars import late, liar
@@ -119,6 +120,22 @@ def test_what_fails_beside_others_fails_alone(engine, check):
     )
     assert [one.status for one in (fine, hung, other)] == ["ok", "run-timeout", "ok"]
     assert len(fine.latencies_s) == len(other.latencies_s)
+
+
+def test_a_set_that_outlasts_its_session_goes_on_in_another(engine, check):
+    sessions = []
+
+    @dataclasses.dataclass(frozen=True)
+    class Aging(SideBySide):
+        def order(self, turn, programs):
+            sessions.append(engine._relays.living())
+            sessions[-1].old_s = 0.0
+            return super().order(turn, programs)
+
+    effort = Aging(slice_ms=0.1, turns=Span(3, 3), sets=Span(1, 1))
+    outcomes = engine.measure_side_by_side([kernel("fine")] * 2, check, effort)
+    assert [one.status for one in outcomes] == ["ok", "ok"]
+    assert len({*sessions}) == 3
 
 
 def test_a_device_that_is_killed_and_a_kernel_that_crashes_cost_the_session(tracker, check):
