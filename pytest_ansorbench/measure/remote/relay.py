@@ -187,6 +187,13 @@ class RemoteProgram(Runnable):
     def ask(self, message: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
         return self._in_session().ask({**message, "program": self._number})
 
+    def verify(self) -> None:
+        """Compare its output; in a session that it was not in yet, call it first."""
+        before = self._loaded_in
+        if self._in_session() is not before:
+            self.first_call()
+        super().verify()
+
     def kill(self) -> None:
         """End the session: a call that is under way cannot be ended otherwise."""
         self._relays.drop()

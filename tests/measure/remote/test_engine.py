@@ -138,6 +138,17 @@ def test_a_set_that_outlasts_its_session_goes_on_in_another(engine, check):
     assert len({*sessions}) == 3
 
 
+def test_what_is_verified_in_a_new_session_is_called_there_first(engine, check):
+    [built] = engine.build([kernel("fine")], check)
+    program = built.handle
+    program.allow(30.0)
+    program.make_arguments()
+    program.first_call()
+    engine._relays.fresh(check)
+    program.verify()
+    engine.discard(built)
+
+
 def test_a_device_that_is_killed_and_a_kernel_that_crashes_cost_the_session(tracker, check):
     with (
         devices.server(tracker, "frail") as device,
