@@ -171,7 +171,8 @@ def _place_threads(cores: Sequence[int]) -> None:
     """
     if not hasattr(os, "sched_setaffinity"):
         return
-    caller, *pool = sorted(map(int, os.listdir("/proc/self/task")))
+    caller = os.getpid()
+    pool = sorted({*map(int, os.listdir("/proc/self/task"))} - {caller})
     if cores:
         for place, thread in enumerate([caller, *pool]):
             os.sched_setaffinity(thread, {cores[place % len(cores)]})

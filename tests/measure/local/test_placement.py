@@ -9,6 +9,7 @@ import pytest
 
 from pytest_ansorbench.environment import resolve_target
 from pytest_ansorbench.measure.local.engine import LocalEngine
+from pytest_ansorbench.measure.local.worker_main import _place_threads
 from pytest_ansorbench.measure.noise_probe import steady_kernel
 from pytest_ansorbench.measure.program import Program
 from tests.bound import bound_to_one_cpu, takes_two_cpus
@@ -18,8 +19,17 @@ pytestmark = takes_two_cpus
 
 def affinities(pid):
     """Cores of each thread of a process, the first thread first."""
-    threads = sorted(int(path.name) for path in Path(f"/proc/{pid}/task").iterdir())
-    return [os.sched_getaffinity(thread) for thread in threads]
+    threads = {int(path.name) for path in Path(f"/proc/{pid}/task").iterdir()}
+    return [os.sched_getaffinity(thread) for thread in (pid, *threads - {pid})]
+
+
+def test_the_calling_thread_is_told_by_the_number_of_its_process(monkeypatch):
+    """Which is not the least once numbers have begun again."""
+    pid, placed = os.getpid(), []
+    monkeypatch.setattr(os, "listdir", lambda path: [str(pid - 1), str(pid)])
+    monkeypatch.setattr(os, "sched_setaffinity", lambda *given: placed.append(given))
+    _place_threads([5, 6])
+    assert placed == [(pid, {5}), (pid - 1, {6})]
 
 
 @pytest.mark.parametrize("first", ["call", "time"])
