@@ -59,6 +59,7 @@ class Pool:
             if info["status"] in ("running", "paused")
         }
         self.fit = {address: one for address, one in self.fit.items() if address in there}
+        self._answered &= there.keys()
         for address, name in there.items():
             if address not in self._asked and address not in self._answered:
                 future = self._client.submit(

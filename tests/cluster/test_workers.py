@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from functools import partial
 
 from distributed import Client
@@ -9,9 +10,11 @@ from distributed import Client
 from pytest_ansorbench.cluster.pool import Pool
 from pytest_ansorbench.cluster.settings import ClusterAddress
 from pytest_ansorbench.cluster.workers import ClusterWatch
+from tests.cluster import dask_processes
 from tests.cluster.conftest import ANSWER
 from tests.cluster.dask_processes import wait_until
 from tests.cluster.replayed import identify
+from tests.measure.remote.devices import free_port
 
 
 def test_more_than_five_workers_are_found(mortal, monkeypatch):
@@ -23,3 +26,19 @@ def test_more_than_five_workers_are_found(mortal, monkeypatch):
     with Client(mortal.address, set_as_default=False) as client:
         pool = Pool(client, partial(identify, ANSWER), ANSWER["requirements"])
         wait_until(lambda: pool.refresh() or len(pool.fit) >= 6, timeout_s=20.0)
+
+
+def test_a_worker_that_comes_back_at_its_address_is_used_again(tmp_path):
+    port = free_port()
+    with (
+        dask_processes.cluster(tmp_path) as cluster,
+        Client(cluster.address, set_as_default=False) as client,
+    ):
+        pool = Pool(client, partial(identify, ANSWER), ANSWER["requirements"])
+        for name in ("first", "second"):
+            cluster.start_worker(name, "--worker-port", str(port))
+            wait_until(lambda: pool.refresh() or pool.fit, timeout_s=20.0)
+            [address] = pool.fit
+            assert address == f"tcp://127.0.0.1:{port}"
+            cluster.send(name, signal.SIGKILL)
+            wait_until(lambda: pool.refresh() or not pool.fit, timeout_s=20.0)
