@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from pytest_ansorbench.bench.arms import Arm
 from pytest_ansorbench.bench.history import RepeatHistory
@@ -12,10 +12,19 @@ from pytest_ansorbench.bench.prepared import RunPlan
 from pytest_ansorbench.bench.progress import RunProgress
 from pytest_ansorbench.bench.reference import StandIn
 from pytest_ansorbench.records import Yardsticks
-from pytest_ansorbench.storage.entries import BlockEntry, NoiseEntry
+from pytest_ansorbench.storage.entries import (
+    BlockEntry,
+    LastCheckEntry,
+    NoiseEntry,
+    RecordedEntry,
+    RoundEntry,
+)
 
 if TYPE_CHECKING:
     from pytest_ansorbench.workloads.case import Case, Task
+
+ON_CLOCK: Final = (RoundEntry, LastCheckEntry, RecordedEntry)
+"""What a search's clock ran for, and is done again if its process was stopped meanwhile."""
 
 
 @dataclass(frozen=True, eq=False)

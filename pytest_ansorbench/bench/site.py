@@ -9,7 +9,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
 from typing import TYPE_CHECKING, Any, Final
 
-from pytest_ansorbench.bench.blocks import Block, BlockEvent, Cut, Ended, Watcher, Wrote
+from pytest_ansorbench.bench.blocks import (
+    ON_CLOCK,
+    Block,
+    BlockEvent,
+    Cut,
+    Ended,
+    Watcher,
+    Wrote,
+)
 from pytest_ansorbench.bench.interrupts import Stops
 from pytest_ansorbench.bench.prepared import PreparedCase, prepare
 from pytest_ansorbench.bench.progress import RunProgress
@@ -19,14 +27,7 @@ from pytest_ansorbench.measure.engine import EngineError
 from pytest_ansorbench.measure.noise_probe import observe_noise
 from pytest_ansorbench.stats.noise_model import slice_ms_for
 from pytest_ansorbench.storage import fingerprint, machine_difference
-from pytest_ansorbench.storage.entries import (
-    BlockEntry,
-    LastCheckEntry,
-    NoiseEntry,
-    RecordedEntry,
-    RoundEntry,
-    YardsticksEntry,
-)
+from pytest_ansorbench.storage.entries import BlockEntry, NoiseEntry, YardsticksEntry
 
 if TYPE_CHECKING:
     from pytest_ansorbench.measure.engine import Engine
@@ -175,7 +176,7 @@ class LocalExecutor:
         seed, entries = self._block
         for entry in entries:
             was_stopped = self._stops.came()
-            if was_stopped and isinstance(entry, RoundEntry | LastCheckEntry | RecordedEntry):
+            if was_stopped and isinstance(entry, ON_CLOCK):
                 self._done_again += 1
                 if self._done_again <= _MOST_STOPS:
                     self.cancel()

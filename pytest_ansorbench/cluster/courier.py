@@ -12,7 +12,8 @@ from contextlib import closing
 from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal, Protocol
 
-from pytest_ansorbench.bench.blocks import Watcher
+from pytest_ansorbench.bench.blocks import ON_CLOCK, Watcher
+from pytest_ansorbench.bench.interrupts import Stops
 from pytest_ansorbench.bench.progress import RunProgress
 from pytest_ansorbench.measure.engine import EngineError, UntunedError
 from pytest_ansorbench.search import ResumeError
@@ -26,7 +27,7 @@ Outcome = Literal[
     "unfit",  # for this worker
     "untuned",  # the case does not work even untuned
     "unresumable",  # the rounds to resume are of another case
-    "broken",  # the engine
+    "broken",  # the engine, or the worker was stopped in the middle of a round
     "failed",  # any other error
 ]
 """How a block ended."""
@@ -77,22 +78,29 @@ def deliver(order: Order) -> None:
     task = str(worker.get_current_task())
     queue = Queue(order.queue, client=get_client())
     sender = _Sender(queue, order.key, str(worker.name))
+    stops = Stops()
+    worker.loop.add_callback(stops.watch)  # which runs in the main thread, as signals do
     try:
         sender.send("begun", worker.address)
-        outcome, reason = _done(order.work, sender, lambda: _is_unwanted(worker, task))
+        outcome, reason = _done(order.work, sender, lambda: _is_unwanted(worker, task), stops)
         if not _is_unwanted(worker, task):
             sender.send("ended", json.dumps({"outcome": outcome, "reason": reason}))
     finally:
+        worker.loop.add_callback(stops.close)
         queue.close()
 
 
-def _done(work: Work, sender: _Sender, is_unwanted: Callable[[], bool]) -> tuple[Outcome, str]:
+def _done(
+    work: Work, sender: _Sender, is_unwanted: Callable[[], bool], stops: Stops
+) -> tuple[Outcome, str]:
     """Send the entries of some work; how it ended, and why."""
     try:
         with closing(work.entries(sender)) as entries:
             for entry in entries:
                 if is_unwanted():
                     return "unwanted", ""
+                if stops.came() and isinstance(entry, ON_CLOCK):
+                    return "broken", "was stopped: its round is run again"
                 sender.send("entry", to_line(entry))
         return "done", ""
     except Exception as error:

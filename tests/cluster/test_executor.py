@@ -17,7 +17,7 @@ from pytest_ansorbench.cluster.workers import block_key
 from pytest_ansorbench.measure.engine import EngineError, UntunedError
 from pytest_ansorbench.search import ResumeError
 from pytest_ansorbench.stats.looks import Looks
-from pytest_ansorbench.storage import read_journal
+from pytest_ansorbench.storage import from_line, read_journal
 from pytest_ansorbench.storage.entries import AbandonedEntry, RepeatEntry, RoundEntry
 from tests.bench.conftest import ONE, TWO
 from tests.cluster import dask_processes
@@ -115,6 +115,33 @@ def test_a_block_that_kills_every_worker_is_given_up(mortal, recorded, tmp_path)
     ):
         wait_until(lambda: workers_of(session) == 6)
         carried_out(session, plan(1))
+
+
+def test_a_round_in_which_its_worker_was_stopped_is_run_again(three_workers, recorded, tmp_path):
+    lines = recorded[1][0]
+    first = next(at for at, one in enumerate(lines) if isinstance(from_line(one), RoundEntry))
+
+    def stop():
+        wait_until((tmp_path / f"at-0-{first}").exists)
+        for number in (signal.SIGSTOP, signal.SIGCONT):
+            for name in three_workers.workers:
+                three_workers.send(name, number)
+            time.sleep(0.1)
+
+    stopping = threading.Thread(target=stop)
+    stopping.start()
+    notes: list[str] = []
+    slowly = {"pause_s": 0.3, "begun": str(tmp_path / "at")}
+    with session_with(three_workers, recorded, tmp_path, notes=notes, **slowly) as (
+        session,
+        work_of,
+    ):
+        result = carried_out(session, plan(1))
+    stopping.join()
+    assert result.runs == recorded[0].runs[:2]
+    assert len(work_of.seen) == 2
+    [note] = [note for note in notes if "is handed out again" in note]
+    assert note.endswith("was stopped: its round is run again")
 
 
 def test_a_block_that_is_lost_after_each_line_comes_to_its_end(three_workers, recorded, tmp_path):
