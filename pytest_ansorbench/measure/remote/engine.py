@@ -125,11 +125,19 @@ class RemoteEngine(ForkingEngine):
         return Builder(self.supervisor, self.target, {}, settings, "object", linked.taken)
 
     def _set_of(self, programs: Sequence[Buildable], check: Check | None) -> BuildSet:
-        """Each set begins in a session of its own, to which all programs are uploaded."""
+        """Each set begins in a session of its own, to which all programs are uploaded.
+
+        They are built once for all sets, those again whose builder was killed.
+        """
         self._relays.close()
         built = self._builder.build(programs, check)
 
         def in_fresh_session(lineup: Sequence[int]) -> list[Built]:
+            self._relays.close()
+            killed = [number for number in lineup if built[number].was_killed]
+            again = self._builder.build([programs[number] for number in killed], check)
+            for number, one in zip(killed, again, strict=True):
+                built[number] = one
             self._relays.fresh(check, _functions(programs))
             return [built[number] for number in lineup]
 

@@ -16,6 +16,7 @@ import pytest
 
 from pytest_ansorbench.environment import ToolchainError, resolve_target
 from pytest_ansorbench.measure.engine import EngineError
+from pytest_ansorbench.measure.outcomes import Built
 from pytest_ansorbench.measure.policy import FixedMeasurement
 from pytest_ansorbench.measure.program import Program
 from pytest_ansorbench.measure.remote import relay
@@ -120,6 +121,22 @@ def test_what_fails_beside_others_fails_alone(engine, check):
     )
     assert [one.status for one in (fine, hung, other)] == ["ok", "run-timeout", "ok"]
     assert len(fine.latencies_s) == len(other.latencies_s)
+
+
+def test_a_builder_that_is_killed_once_costs_nothing(engine, check, monkeypatch):
+    build, asked = engine._builder.build, []
+
+    def killed_once(programs, check):
+        asked.append(len(programs))
+        built = build(programs, check)
+        if len(asked) == 1:
+            built[0] = Built("build-error", 0.0, error="SIGKILL", was_killed=True)
+        return built
+
+    monkeypatch.setattr(engine._builder, "build", killed_once)
+    outcomes = engine.measure_side_by_side([kernel("fine")] * 2, check, TWO_SETS)
+    assert [one.status for one in outcomes] == ["ok", "ok"]
+    assert [one for one in asked if one] == [2, 1]
 
 
 def test_a_set_that_outlasts_its_session_goes_on_in_another(engine, check):
