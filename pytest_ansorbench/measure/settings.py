@@ -29,7 +29,8 @@ class EngineSettings:
     """How candidates are built and run; the same for all arms of an experiment."""
 
     build_workers: int | None = None
-    """Candidates that compile at a time; None for one per kernel thread."""
+    """Candidates that compile at a time; None for one per kernel thread, or for a device behind RPC
+    for one per usable core of this machine."""
     build_timeout_s: float = 30.0
     run_timeout_s: float = 30.0
     """For a candidate to be measured and checked."""

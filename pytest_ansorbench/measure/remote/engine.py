@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
+from pytest_ansorbench.cores import usable_cores
 from pytest_ansorbench.cuda import check_arch, check_compiler
 from pytest_ansorbench.environment import (
     check_toolchain,
@@ -118,7 +120,9 @@ class RemoteEngine(ForkingEngine):
         )
 
     def _new_builder(self) -> Builder:
-        settings = self._settings
+        # Programs compile on this machine's cores, and not on the target's.
+        at_a_time = self._settings.build_workers or usable_cores().count
+        settings = replace(self._settings, build_workers=at_a_time)
         device = device_name(self.target)
         self._relays = Relays(self.supervisor, self._lease, self._session_s, device)
         linked = LinkedLibrary(self._remote.linker, self.target, self._relays, settings.flush_mb)

@@ -14,6 +14,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from pytest_ansorbench.cores import usable_cores
 from pytest_ansorbench.environment import ToolchainError, resolve_target
 from pytest_ansorbench.measure.engine import EngineError
 from pytest_ansorbench.measure.outcomes import Built
@@ -209,6 +210,15 @@ def test_a_device_that_falls_silent_during_an_upload_costs_the_session(check, mo
             killed_in_the_end.cancel()
             assert {one.status for one in built} == {"ok"}
             assert own.restarts == 1
+
+
+@pytest.mark.parametrize("asked", [None, 3])
+def test_as_many_programs_compile_at_a_time_as_are_asked_for_or_as_cores_are_here(tracker, asked):
+    here = usable_cores().count
+    target = resolve_target(f'{{"kind": "llvm", "num-cores": {here + 1}}}')
+    settings = dataclasses.replace(SETTINGS, build_workers=asked)
+    own = RemoteEngine(target, settings, RemoteSettings(tracker=devices.address(tracker)))
+    assert own._builder._at_a_time == (asked or here)
 
 
 def test_a_tracker_without_devices_is_waited_for_and_given_up(tracker, check):
