@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from pytest_ansorbench.records import CaseResult, Result
+from pytest_ansorbench.records import CaseResult, MachineState, Remeasurement, Result
 from pytest_ansorbench.storage.entries import CaseEntry, FinalEntry
 from pytest_ansorbench.storage.journal import FOLDER, Past
 from pytest_ansorbench.storage.machine import PEAKS
@@ -18,6 +18,8 @@ from pytest_ansorbench.storage.machine import PEAKS
 _TEMPORARY: Final = re.compile(r"\.([0-9a-f]{32}\.tmp|\d{4,}\.reserved)")
 """Files of a write that is under way, and of a number that is being taken."""
 _UNDER_WAY_S: Final = 3600.0
+_Run = tuple[str, int, Remeasurement | None, MachineState | None]
+"""Its case and seed, and what was measured last, which no other run has by chance."""
 
 
 @dataclass(frozen=True)
@@ -32,14 +34,16 @@ class Cleanable:
 def cleanable(past: Past, results: Mapping[str, Result]) -> Cleanable:
     """Find out whether results have taken over what a journal holds.
 
-    A result is of a journal's session if both began at the same moment.
+    A result is of a journal's session if both began at the same moment, or if it has a run of it:
+    one that was merged began when the first of its sessions did.
     """
     if not past.finished:
         return Cleanable(past.path, reason="its session can be resumed")
-    names = [name for name, one in results.items() if one.created == past.session.created]
-    taken = {run for name in names for run in _runs(results[name].cases)}
-    missing = [run for run in _repeats(past) if run not in taken]
-    if not names or missing:
+    runs = {*_finished(past)}
+    taken = {name: runs.intersection(_runs(one.cases)) for name, one in results.items()}
+    created = past.session.created
+    names = [name for name, own in taken.items() if own or results[name].created == created]
+    if not names or runs.difference(*taken.values()):
         reason = "no result has its runs" if not names else "no result has all its runs"
         return Cleanable(past.path, reason=reason)
     return Cleanable(past.path, taken_over=tuple(names))
@@ -63,13 +67,16 @@ def _age_s(path: Path) -> float:
     return 0.0
 
 
-def _repeats(past: Past) -> Iterable[tuple[str, int]]:
-    """Case and seed of the journal's complete repeats."""
+def _finished(past: Past) -> Iterable[_Run]:
     cases = {entry.label: entry.case for entry in past.entries if isinstance(entry, CaseEntry)}
     finals = (entry for entry in past.entries if isinstance(entry, FinalEntry))
     # A journal that was changed may have a final without its case; no result has its runs.
-    return ((cases.get(entry.label, entry.label), entry.seed) for entry in finals)
+    return (
+        (cases.get(entry.label, entry.label), entry.seed, final, entry.after)
+        for entry in finals
+        for final in entry.finals
+    )
 
 
-def _runs(cases: Sequence[CaseResult]) -> Iterable[tuple[str, int]]:
-    return ((run.case, run.seed) for case in cases for run in case.runs)
+def _runs(cases: Sequence[CaseResult]) -> Iterable[_Run]:
+    return ((run.case, run.seed, run.final, run.after) for case in cases for run in case.runs)

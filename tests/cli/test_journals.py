@@ -37,9 +37,11 @@ def write(storage: Path, *entries: object, packed: bool = False) -> Path:
     return journal.path
 
 
-def result(*seeds: int) -> Result:
+def result(*seeds: int, final: float = 1.0) -> Result:
     """The result of the journal's session."""
-    runs = [make_run(seed=seed, final=1.0) for seed in seeds]
+    runs = [
+        dataclasses.replace(make_run(seed=seed, final=final), after=FINAL.after) for seed in seeds
+    ]
     return dataclasses.replace(
         make_result(make_case_result(reference=runs, challengers={})), created=SESSION.created
     )
@@ -131,6 +133,18 @@ def test_clean_takes_results_from_elsewhere(storage, capsys, tmp_path):
     write_result(result(7), tmp_path / "pr.json")
     assert run("clean", tmp_path / "pr.json", "--yes", "--storage", storage) == 0
     assert list_journals(storage) == ()
+
+
+@pytest.mark.parametrize("own", [1.0, 2.0])
+def test_clean_finds_runs_in_results_that_were_merged(storage, own):
+    """As pytest-xdist's are, with the beginning of another process; a run is what was measured."""
+    path = write(storage, *ENTRIES)
+    began = "2024-01-02T03:04:04+00:00"
+    for seed, final in ((7, own), (8, 1.0)):
+        merged = dataclasses.replace(result(seed, final=final), created=began)
+        write_result(merged, storage / f"000{seed}_main.json")
+    assert run("clean", "--yes", "--storage", storage) == 0
+    assert path.exists() is (own != 1.0)
 
 
 @pytest.mark.parametrize(
