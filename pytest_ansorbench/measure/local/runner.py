@@ -73,6 +73,7 @@ class Runner:
             program.make_arguments()
             seconds = program.first_call()
             computed.append(Computed(*program.outputs(), seconds))
+            program.end()
             return (seconds,)
 
         while built.handle is not None:
@@ -87,7 +88,6 @@ class Runner:
             if outcome.status != "ok":
                 failure = CrashedError if outcome.status == "run-error" else UntunedError
                 raise failure(outcome.error)
-            program.end()
             return computed[-1]
         failure = KilledError if built.was_killed else UntunedError
         raise failure(f"{built.status}: {built.error}")

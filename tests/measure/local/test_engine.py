@@ -18,6 +18,7 @@ import pytest
 
 from pytest_ansorbench.environment import resolve_target
 from pytest_ansorbench.measure.local.engine import LocalEngine
+from pytest_ansorbench.measure.local.worker import Worker
 from pytest_ansorbench.measure.policy import FixedMeasurement
 from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.measure.side_by_side import SideBySide, Span
@@ -192,6 +193,21 @@ def led(engine, check):
     """A program that took the lead, as it is kept."""
     [built] = engine.build([kernel("fine")], check)
     return engine.run(built, Comparing()).kept
+
+
+def test_a_server_killed_once_outputs_are_there_is_replaced(engine, task, monkeypatch):
+    restarts, outputs = engine.restarts, Worker.outputs
+
+    def then_killed(program):
+        found = outputs(program)
+        if engine.restarts == restarts:
+            kill_server(engine)
+        return found
+
+    monkeypatch.setattr(Worker, "outputs", then_killed)
+    computed = engine.outputs(kernel("fine"), task.check)
+    np.testing.assert_allclose(*computed.given, task.check.expected, rtol=1e-6)
+    assert engine.restarts == restarts + 1
 
 
 def test_an_incumbent_sleeps_in_its_process_until_it_is_discarded(engine, task):
