@@ -31,7 +31,7 @@ def sentence(error: Exception) -> str | None:
     from pytest_ansorbench.measure.remote.tracker import TrackerError
     from pytest_ansorbench.packed import PackedError
     from pytest_ansorbench.report import ColumnError
-    from pytest_ansorbench.storage import MissingResultError, StorageError, UnwritableError
+    from pytest_ansorbench.storage import MissingResultError, StorageError
     from pytest_ansorbench.strategies import StrategyError
     from pytest_ansorbench.winners import DatabaseError
     from pytest_ansorbench.workloads import ImportFailed, OpenShape, UnknownCase
@@ -41,8 +41,6 @@ def sentence(error: Exception) -> str | None:
     if isinstance(error, OpenShape):
         ways = [" ".join(_shape_flag(*one) for one in way.items()) for way in error.ways]
         return f"{error.problem}; give it, e.g. {' or '.join(ways)}"
-    if isinstance(error, UnwritableError):
-        return f"{error}; see --storage"
     if isinstance(error, OSError) and error.errno in _NO_ROOM and error.filename is None:
         return f"cannot write the output: {error.strerror}"
     if isinstance(error, DatabaseError):

@@ -13,7 +13,7 @@ from pytest_ansorbench.environment import MisfitError
 from pytest_ansorbench.measure.settings import CachesError
 from pytest_ansorbench.options.declarations import flag_of
 from pytest_ansorbench.search import ResumeError
-from pytest_ansorbench.storage import MissingResultError, UnwritableError
+from pytest_ansorbench.storage import MissingResultError
 
 _FIELDS: Final = {
     "target": "target",
@@ -49,8 +49,6 @@ def in_options(error: Exception) -> str:
     if isinstance(error, MissingResultError):
         json, save = flag_of("files.json"), flag_of("files.save")
         return f"{error}; {json} and {save} write one"
-    if isinstance(error, UnwritableError):
-        return f"{error}; see {flag_of('files.storage')}"
     return str(error)
 
 

@@ -50,7 +50,7 @@ class MissingResultError(StorageError):
 
 
 class UnwritableError(StorageError):
-    """The folder of stored results and journals cannot be written."""
+    """A file or a folder cannot be written, as on a full disk."""
 
 
 class CutShortError(StorageError):
@@ -229,7 +229,7 @@ def write_text(path: Path, parts: Iterable[str], what: str = _RESULT) -> None:
             for part in parts:
                 stream.write(part.encode("utf-8"))
     except OSError as error:
-        _cannot_write(path, error, what)
+        cannot_write(what, path, error)
 
 
 def _regular_target(path: Path, what: str) -> Path:
@@ -238,7 +238,7 @@ def _regular_target(path: Path, what: str) -> Path:
         target = path.resolve()
         exists, regular = target.exists(), target.is_file()
     except (OSError, RuntimeError) as error:  # a loop of links, before Python 3.13
-        _cannot_write(path, error, what)
+        cannot_write(what, path, error)
     if (exists and not regular) or target.is_symlink():  # a link that is left is a loop
         raise StorageError(
             f"bad {what} {str(path)!r}: expected a file, not a folder, device or loop of links"
@@ -273,9 +273,10 @@ def _collector_paused() -> Iterator[None]:
             gc.enable()
 
 
-def _cannot_write(path: Path, error: Exception, what: str) -> NoReturn:
-    reason = error.strerror if isinstance(error, OSError) else str(error)
-    raise StorageError(
-        f"bad {what} {str(path)!r}: expected a place to write to, got {reason!r}; "
-        "check the folder's permissions and the space on its disk"
+def cannot_write(what: str, path: Path, error: Exception) -> NoReturn:
+    """Raise an UnwritableError for what the system says of a file."""
+    reason = getattr(error, "strerror", None) or str(error)
+    raise UnwritableError(
+        f"bad {what} {str(path)!r}: expected a place to write to, got {reason!r}; check "
+        "the folder's permissions and the space on its disk, or choose another folder"
     ) from error

@@ -32,7 +32,7 @@ from pytest_ansorbench.storage.entries import (
 from pytest_ansorbench.storage.files import (
     CutShortError,
     StorageError,
-    UnwritableError,
+    cannot_write,
     nothing_in,
     unpacked,
     written_whole,
@@ -93,7 +93,7 @@ class Journal(AbstractContextManager["Journal"]):
                 except FileExistsError:
                     continue
         except OSError as error:
-            _cannot_write(folder, error)
+            cannot_write("journal", folder, error)
         journal = cls(stream, path)
         journal.append(session)
         return journal
@@ -112,7 +112,7 @@ class Journal(AbstractContextManager["Journal"]):
                 path = _unpacked(path)
             stream = path.open("r+b", buffering=0)
         except OSError as error:
-            _cannot_write(path, error)
+            cannot_write("journal", path, error)
         journal = cls(stream, path)
         if os.fstat(stream.fileno()).st_size != past.size + past.dropped:
             journal.close()
@@ -131,7 +131,7 @@ class Journal(AbstractContextManager["Journal"]):
             path.parent.mkdir(parents=True, exist_ok=True)
             stream = path.open("a+b", buffering=0)
         except OSError as error:
-            _cannot_write(path, error)
+            cannot_write("journal", path, error)
         journal = cls(stream, path)
         stream.seek(0)
         *lines, cut_short = stream.read().split(b"\n")
@@ -158,7 +158,7 @@ class Journal(AbstractContextManager["Journal"]):
                         stream.write(f"{to_line(entry)}\n".encode())
                 old.path.unlink()
             except OSError as error:
-                _cannot_write(path, error)
+                cannot_write("journal", path, error)
         return read_journal(path)
 
     def append(self, entry: Entry) -> None:
@@ -181,7 +181,7 @@ class Journal(AbstractContextManager["Journal"]):
             with contextlib.suppress(OSError):
                 self._stream.truncate(end)
                 self._stream.seek(end)
-            _cannot_write(self.path, error)
+            cannot_write("journal", self.path, error)
 
     def close(self) -> None:
         self._stream.close()
@@ -195,7 +195,7 @@ class Journal(AbstractContextManager["Journal"]):
                 shutil.copyfileobj(plain, lines)
             self.path.unlink()
         except OSError as error:
-            _cannot_write(packed, error)
+            cannot_write("journal", packed, error)
         self.path = packed
 
     def __exit__(self, *exception: object) -> None:
@@ -379,10 +379,3 @@ def _damaged(path: Path, line: int, what: str) -> NoReturn:
         f"bad journal {str(path)!r}, line {line}: {what}; it was not cut short but changed: "
         "restore it, or measure again"
     )
-
-
-def _cannot_write(path: Path, error: OSError) -> NoReturn:
-    raise UnwritableError(
-        f"bad journal {str(path)!r}: expected a place to write to, got {error.strerror!r}; check "
-        "the folder's permissions and the space on its disk"
-    ) from error

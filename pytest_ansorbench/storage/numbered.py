@@ -8,14 +8,14 @@ import re
 import unicodedata
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final, NoReturn
+from typing import Final
 
 from pytest_ansorbench.records import Result
 from pytest_ansorbench.storage.files import (
     RESULT,
     MissingResultError,
     StorageError,
-    UnwritableError,
+    cannot_write,
     newest,
     read_result,
     write_result,
@@ -39,7 +39,7 @@ def save_numbered(result: Result, storage_dir: Path, name: str) -> Path:
     try:
         storage_dir.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        _cannot_store(storage_dir, error)
+        cannot_write("storage folder", storage_dir, error)
     number = 0
     while True:
         number = max(number, _last_number(storage_dir)) + 1
@@ -55,7 +55,7 @@ def list_saved(storage_dir: Path) -> tuple[Path, ...]:
     except FileNotFoundError:
         return ()
     except OSError as error:
-        _cannot_store(storage_dir, error)
+        cannot_write("storage folder", storage_dir, error)
     return tuple(sorted(files, key=lambda path: (_number(path), path.name)))
 
 
@@ -133,7 +133,7 @@ def _create_under(number: int, result: Result, storage_dir: Path, slug: str) -> 
     except FileExistsError:
         return None
     except OSError as error:
-        _cannot_store(storage_dir, error)
+        cannot_write("storage folder", storage_dir, error)
     try:
         if _last_number(storage_dir) >= number:
             return None
@@ -156,10 +156,3 @@ def _number(path: Path) -> int:
 def _name(path: Path) -> str:
     """What stands behind the number; some file systems take letters and their accents apart."""
     return unicodedata.normalize("NFC", result_name(path).partition("_")[2])
-
-
-def _cannot_store(storage_dir: Path, error: OSError) -> NoReturn:
-    raise UnwritableError(
-        f"bad storage folder {str(storage_dir)!r}: expected a folder to write to, got "
-        f"{error.strerror!r}"
-    ) from error

@@ -8,7 +8,7 @@ from pytest_ansorbench.budget import BudgetError, Trials
 from pytest_ansorbench.environment import MisfitError
 from pytest_ansorbench.options.refusals import in_options
 from pytest_ansorbench.search import ResumeError
-from pytest_ansorbench.storage import MissingResultError, StorageError, UnwritableError
+from pytest_ansorbench.storage import MissingResultError, StorageError
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,6 @@ from pytest_ansorbench.storage import MissingResultError, StorageError, Unwritab
             MissingResultError("bad result 'main': expected a name"),
             "bad result 'main': expected a name; --ansor-json and --ansor-save write one",
         ),
-        (UnwritableError("bad storage folder 'x'"), "bad storage folder 'x'; see --ansor-storage"),
         (StorageError("bad journal 'x'"), "bad journal 'x'"),
     ],
 )

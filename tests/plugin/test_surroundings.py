@@ -22,7 +22,7 @@ def test_a_storage_folder_that_cannot_be_written_is_told_and_the_table_shown(sav
         outcome = saved.bench(REPLAY, "--ansor-save=main")
         listed = saved.ansor_bench("list")
     check_told(outcome, "not written: --ansor-save: bad storage folder")
-    assert "got 'Permission denied'; see --ansor-storage" in outcome.out
+    assert "got 'Permission denied'; check the folder's permissions" in outcome.out
     assert (listed.code, "0001_main.json" in listed.out) == (0, True)
     assert len([*storage.iterdir()]) == 1
 
@@ -35,7 +35,6 @@ def test_a_journal_that_cannot_be_written_is_told_before_anything_is_searched(pr
         outcome = project.bench("--ansor-json=result.json")
     assert outcome.code == 1
     assert outcome.out.count("expected a place to write to, got 'Permission denied'") == 1
-    assert "see --ansor-storage" in outcome.out
     assert "INTERNALERROR" not in outcome.text and "Traceback" not in outcome.text
     assert project.bench("--ansor-json=result.json").code == 0
 

@@ -20,10 +20,13 @@ from pytest_ansorbench.storage import (
     Journal,
     JournalTail,
     StorageError,
+    UnwritableError,
     is_journal,
     journal_name,
     list_journals,
     read_journal,
+    save_numbered,
+    write_result,
 )
 from pytest_ansorbench.storage.entries import (
     JOURNAL_VERSION,
@@ -40,7 +43,7 @@ from pytest_ansorbench.storage.entries import (
     SetEntry,
 )
 from tests.disks import files_of_at_most
-from tests.synthetic import MACHINE, make_run, make_trace
+from tests.synthetic import MACHINE, make_result, make_run, make_trace
 
 QUIET = MachineState(0.0, 0.0, None, None)
 SESSION = SessionEntry(JOURNAL_VERSION, "2024-01-02T03:04:05+00:00", MACHINE, {}, {"trials": 4})
@@ -275,10 +278,19 @@ def test_lines_that_came_since_it_was_read_are_not_cut_off(written):
     assert written.read_bytes() == content
 
 
-def test_a_folder_that_cannot_be_written_is_told(tmp_path):
-    (tmp_path / "journals").touch()
-    with pytest.raises(StorageError, match="expected a place to write to"):
-        Journal.create(tmp_path, SESSION)
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda folder: Journal.create(folder, SESSION),
+        lambda folder: save_numbered(make_result(), folder, "main"),
+        lambda folder: write_result(make_result(), folder / "result.json"),
+    ],
+)
+def test_what_cannot_be_written_is_told_in_one_way(tmp_path, write):
+    (tmp_path / "file").touch()
+    told = "expected a place to write to, got 'Not a directory'; check the folder's permissions"
+    with pytest.raises(UnwritableError, match=told):
+        write(tmp_path / "file" / "folder")
 
 
 @settings(
