@@ -20,6 +20,7 @@ from pytest_ansorbench.report import RENDERERS, result_report
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.judging import judge_arms
 from pytest_ansorbench.stats.limits import Allowance, Limits
+from pytest_ansorbench.stats.paired_runs import pair_runs
 from pytest_ansorbench.stats.suite import judge_suites
 from pytest_ansorbench.storage import read_result, result_changes
 from pytest_ansorbench.strategies import Draft, Genetic, Grid, Registry, StrategyError
@@ -119,22 +120,27 @@ def test_the_order_of_files_does_not_matter(landscape):
     assert len({run.landscape for case in one.cases for run in case.runs}) == 2
 
 
-def test_slices_are_noise_and_the_final_is_all_of_them(landscape):
+def test_slices_are_noise_and_results_count_their_median(landscape):
+    """Slices at the same place of two points are no neighbours in time."""
+
     def noisy(place, one):
         slices = (1e-3 * (1 + place), 1.1e-3 * (1 + place), 5e-3 * (1 + place))
-        return replace(one, times=replace(one.times, runtimes=slices))
+        turned = (*slices[place % 3 :], *slices[: place % 3])
+        return replace(one, times=replace(one.times, runtimes=turned))
 
     points = tuple(noisy(*pair) for pair in enumerate(landscape.results))
     made = Landscape.of(landscape.subject, points, 1.0)
     grid, genetic = runs_of(made, "grid", "genetic")
-    seen = {one.configuration.sketch: one for one in made.results}
     assert {len(trial.latencies_s) for trial in grid.trials} == {1}
     assert len({round(trial.latency_s % 1e-3, 6) for trial in grid.trials}) > 1
     assert sorted(t.latencies_s for t in grid.trials) == sorted(
         t.latencies_s for t in genetic.trials
     )
-    assert len(grid.final.latencies_s) == 3 and seen
-    assert all(len(lead.latencies_s) == 3 for lead in grid.leads)
+    levels = {one.latency_s for one in made.results}
+    paired = pair_runs([grid], [genetic], Criteria())
+    for side in (*paired.reference, *paired.challenger):
+        assert {lead.latencies_s for lead in side.run.leads} <= {(one,) for one in levels}
+        assert {side.final_s, *side.latency_s.tolist()} <= levels
 
 
 def test_what_a_search_draws_says_nothing_of_slices(landscape):
