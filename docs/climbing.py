@@ -1,6 +1,12 @@
 """A search of one's own: steps from the fastest point so far."""
 
-from pytest_ansorbench.strategies import PointSearch, PointSearchPolicy, Strategy, Suggestion
+from pytest_ansorbench.strategies import (
+    NoModel,
+    PointSearch,
+    PointSearchPolicy,
+    Strategy,
+    Suggestion,
+)
 
 
 class Climb(PointSearch):
@@ -21,7 +27,7 @@ class Climbing(PointSearchPolicy):
         return Climb(space, rng)
 
 
-CLIMB = Strategy("climb", proposer=Climbing())
+CLIMB = Strategy("climb", proposer=Climbing(), cost_model=NoModel())
 
 
 def pytest_ansorbench_strategies(config):

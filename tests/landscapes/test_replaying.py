@@ -23,7 +23,7 @@ from pytest_ansorbench.stats.limits import Allowance, Limits
 from pytest_ansorbench.stats.paired_runs import pair_runs
 from pytest_ansorbench.stats.suite import judge_suites
 from pytest_ansorbench.storage import read_result, result_changes
-from pytest_ansorbench.strategies import Draft, Genetic, Grid, Registry, StrategyError
+from pytest_ansorbench.strategies import Draft, Genetic, Grid, NoModel, Registry, StrategyError
 from pytest_ansorbench.strategies.proposer import DecisionPolicy
 from tests.landscapes.recorded import LANDSCAPES, timed
 from tests.pages import REPOSITORY, page
@@ -318,6 +318,7 @@ def test_a_search_of_ones_own_is_named_by_its_module(landscape_file, tmp_path, m
     [case] = read_result(tmp_path / "r.json").cases
     assert case.strategies == ("grid", "climb")
     assert {len(run.trials) for run in case.runs} == {16}
+    assert sys.modules["climbing"].CLIMB.cost_model == NoModel(), "nobody reads its scores"
     capsys.readouterr()
     for word, why in (
         ("climbing:BOLD", "AttributeError: module 'climbing' has no attribute 'BOLD'; expected a"),
