@@ -286,6 +286,23 @@ def test_a_batch_of_the_bandit_has_several_operators(target):
         assert len({one.note["operator"] for one in tried[start : start + 16]}) > 1
 
 
+def test_each_decision_has_estimators_of_its_own_whatever_optuna_does_by_default(
+    target, monkeypatch
+):
+    optuna = pytest.importorskip("optuna")
+    create_study, samplers = optuna.create_study, []
+
+    def noted(**given):
+        samplers.append(given["sampler"])
+        return create_study(**given)
+
+    monkeypatch.setattr(optuna, "create_study", noted)
+    space = design_space(target, SMALLER)
+    searched(brief("tpe").proposer, space, Hidden(space), 16)
+    # None would stand for Optuna's choice.
+    assert {(one._multivariate, one._constant_liar) for one in samplers} == {(False, False)}
+
+
 def test_what_is_not_installed_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "optuna", None)
     with pytest.raises(StrategyError, match=r"tpe takes Optuna .* 'pytest-ansorbench\[tpe\]'"):

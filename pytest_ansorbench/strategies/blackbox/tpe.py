@@ -67,7 +67,11 @@ class _ParzenEstimators(PointSearch):
     def ask(self, wanted: int, taken: Container[Point]) -> Iterable[Suggestion]:
         # A study anew for each batch depends on nothing but what was told.
         sampler = self._optuna.samplers.TPESampler(
-            seed=int(self._rng.integers(2**31)), n_startup_trials=self._policy.startup_trials
+            seed=int(self._rng.integers(2**31)),
+            n_startup_trials=self._policy.startup_trials,
+            # As Optuna 4 has them; 5 has other defaults.
+            multivariate=False,
+            constant_liar=False,
         )
         study = self._optuna.create_study(direction="maximize", sampler=sampler)
         study.add_trials([*map(self._as_trial, self._tried)])
