@@ -11,7 +11,7 @@ from pytest_ansorbench.records import Result, Round, Run, Trial
 from pytest_ansorbench.search import ResumeError
 from pytest_ansorbench.search.candidates import unpack
 from pytest_ansorbench.search.task_search import Best
-from pytest_ansorbench.storage import fingerprint, machine_difference
+from pytest_ansorbench.storage import fingerprint, machine_difference, package_difference
 from pytest_ansorbench.storage.entries import CaseEntry
 
 if TYPE_CHECKING:
@@ -37,12 +37,12 @@ class SavedReference:
 
     def misfit(self, machine: Mapping[str, Any], conditions: Mapping[str, Any]) -> str:
         """Why none of its runs can stand in for one of this session; empty if some may."""
-        ours = machine.get("packages")
+        ours = {"packages": machine.get("packages")}
         for one in self.result.machines.values():
             if difference := machine_difference(one, machine):
                 return f"it was measured on another machine ({difference})"
-            if one.get("packages") != ours:
-                return f"it was measured with {one.get('packages')}, and now there is {ours}"
+            if changed := package_difference({"packages": one.get("packages")}, ours):
+                return f"it was measured with other packages ({changed})"
         for name, then in self.conditions.items():
             now = conditions[name]
             if then != now:

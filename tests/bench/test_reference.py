@@ -201,14 +201,18 @@ def test_a_run_is_recorded_once(make_session, saved, any_pace):
     ("machine", "now", "message"),
     [
         ({"cpu": "abacus"}, {}, "another machine (cpu: made up is now abacus"),
-        ({"packages": {"apache-tvm": "9"}}, {}, "and now there is {'apache-tvm': '9'}"),
+        ({"packages": {"apache-tvm": "9"}}, {}, "other packages (apache-tvm 8 is now 9)"),
+        ({"packages": {"apache-tvm": "8", "torch": "2"}}, {}, ""),  # it told of no such
         ({}, {"check": "all"}, "with check 'winners', and now there is 'all'"),
         ({}, {"memory_limit_mb": 1}, ""),  # it is of a version that had no such setting
         ({}, {}, ""),
     ],
 )
 def test_what_no_run_of_it_fits_is_said(saved, target, machine, now, message):
-    here = {**FastEngine(target).machine, **machine}
+    then = {"packages": {"apache-tvm": "8"}}
+    machines = {name: {**one, **then} for name, one in saved.machines.items()}
+    saved = dataclasses.replace(saved, machines=machines)
+    here = {**FastEngine(target).machine, **then, **machine}
     conditions = EngineSettings(**now).conditions()
     reason = SavedReference(saved, {"check": "winners"}).misfit(here, conditions)
     assert message in reason and bool(reason) == bool(message)

@@ -31,6 +31,8 @@ _PACKAGES: Final = {
     "pytest-ansorbench": ("pytest-ansorbench",),
     "xgboost": ("xgboost", "xgboost-cpu"),
 }
+# What some strategies search with; told where it is installed.
+_EXTRAS: Final = ("optuna", "torch")
 
 
 def describe_machine() -> dict[str, Any]:
@@ -45,7 +47,10 @@ def describe_machine() -> dict[str, Any]:
         "caches_bytes": caches_bytes(),
         "memory_bytes": psutil.virtual_memory().total,
         "python": platform.python_version(),
-        "packages": {name: _version(names) for name, names in _PACKAGES.items()},
+        "packages": {
+            **{name: _version(names) for name, names in _PACKAGES.items()},
+            **{name: found for name in _EXTRAS if (found := _version((name,))) is not None},
+        },
     }
 
 
