@@ -19,12 +19,14 @@ from pytest_ansorbench.strategies import (
     RelationInputs,
     StrategyError,
     Transfer,
+    Tried,
     pool,
 )
 from pytest_ansorbench.strategies.decisions.encoding import Trials
 from pytest_ansorbench.strategies.decisions.experience import save_experience
 from pytest_ansorbench.strategies.features import extract, extractor_of
 from tests.strategies.point_searches import (
+    SMALLER,
     Hidden,
     design_space,
     every_point,
@@ -220,6 +222,41 @@ def test_chains_go_on_from_where_they_were(target):
     searched(AutoTVM(chains=Noted(8, 8)), space, Hidden(space), 64)
     assert len(starts) == 3 and len(starts[0]) == 8
     assert starts[1:] == ends[:2]
+
+
+def test_what_is_no_program_is_as_good_as_the_worst_trial(target):
+    """Whatever a model makes of a row of nothing."""
+    space = design_space(target, SMALLER)
+    of_sketch = {point[0]: point for point in every_point(space)}
+    nothing, slow, fast = (of_sketch[index] for index in range(3))
+    scores = []
+
+    class Holes:
+        def start(self, space):
+            def rows(points):
+                found = space.rows(points)
+                found[[index == nothing[0] for index, _ in points]] = np.nan
+                return found
+
+            return rows
+
+    class Blind:
+        def fit(self, *trials):
+            return self
+
+        def predict(self, rows):
+            return np.where(np.isnan(rows[:, -1]), 9.0, rows[:, -1])
+
+    class Noted(Chains):
+        def best(self, space, where, score, *others):
+            scores.extend(score([fast, nothing, slow]).tolist())
+            return super().best(space, where, score, *others)
+
+    policy = AutoTVM(Blind(), Holes(), Noted(4, 4), random_share=0.0)
+    search = policy.search(space, np.random.default_rng(0), 16)
+    search.tell([Tried(slow, 1.0, {}), Tried(fast, 2.0, {})])
+    assert [*search.ask(4, ())]
+    assert scores == [2.0, 1.0, 1.0]
 
 
 def experienced(space, path, hidden):

@@ -31,7 +31,7 @@ _Programs = Sequence[ScheduledProgram]
 
 
 class ModelInputs(Protocol):
-    """Makes features of points."""
+    """Makes features of points, a row of NaN alone for one that is no program."""
 
     def start(self, space: DesignSpace) -> Rows:
         """What makes them for one task of one run."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pytest_ansorbench.strategies.autotvm.chains import Chains
 from pytest_ansorbench.strategies.autotvm.diversity import Diversity
@@ -87,7 +88,7 @@ class _AutoTVM(PointSearch):
         annealed = policy.chains.best(
             self._space,
             self._starts(),
-            lambda points: model.predict(self._rows(points)),
+            self._scored_by(model),
             policy.diversity.ratio * wanted,
             taken,
             rng,
@@ -108,6 +109,17 @@ class _AutoTVM(PointSearch):
         if self.memory:
             return [(index, tuple(vector)) for index, *vector in self.memory["chains"]]
         return [self._space.draw(self._rng) for _ in range(self._policy.chains.count)]
+
+    def _scored_by(self, model: DecisionModel) -> Callable[[Sequence[Point]], NDArray[np.float64]]:
+        """Scores points by a model, and those that are no program like the worst trial."""
+        tried = self._rows([one.point for one in self._tried])
+        worst = float(model.predict(tried).min()) if len(tried) else 0.0
+
+        def score(points: Sequence[Point]) -> NDArray[np.float64]:
+            rows = self._rows(points)
+            return np.where(np.isnan(rows).all(axis=1), worst, model.predict(rows))
+
+        return score
 
     @cached_property
     def _global(self) -> DecisionModel | None:

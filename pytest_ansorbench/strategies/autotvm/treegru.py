@@ -80,8 +80,7 @@ class TreeGRU:
         with repeatable(torch, seed):
             network = _Network(torch, self, told.mean(axis=0), np.where(scale > 0.0, scale, 1.0))
             self._train(torch, network, rows, throughput)
-            scores = network.scores(rows)
-        return _Scores(network, float(scores.min()))
+        return network
 
     def _train(
         self,
@@ -179,18 +178,7 @@ class _Network:
                 within = within.index_add(0, parents, state)
         return layers["decoder"](state).squeeze(1)
 
-    def scores(self, rows: NDArray[np.float32]) -> NDArray[np.float64]:
+    def predict(self, rows: NDArray[np.float32]) -> NDArray[np.float64]:
         with repeatable(self._torch, 0), self._torch.no_grad():
             scores: NDArray[np.float64] = self(_Forest.of(rows)).numpy().astype(np.float64)
-        return scores
-
-
-@dataclass(frozen=True, eq=False)
-class _Scores:
-    network: _Network
-    worst: float  # of the trials; what is no program is no better
-
-    def predict(self, rows: NDArray[np.float32]) -> NDArray[np.float64]:
-        scores = self.network.scores(rows)
-        scores[np.isnan(rows[:, 0])] = self.worst
         return scores
