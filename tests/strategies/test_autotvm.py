@@ -79,6 +79,22 @@ def test_trees_learn_what_a_prior_leaves(target, objective):
     assert np.abs(near - 0.25).max() < 0.05
 
 
+def test_ranking_trees_step_down_the_loss_that_they_say():
+    """Of ten slow programs and ten fast ones, which a prior has the other way round."""
+    rows = np.repeat([[0.0], [1.0]], 10, axis=0).astype(np.float32)
+
+    class Wrong:
+        def predict(self, rows):
+            return 1.0 - 2.0 * rows[:, 0].astype(np.float64)
+
+    policy = RankingTrees(trees=1, rate=0.5)
+    model = policy.fit(rows, np.repeat([0.5, 1.0], 10), np.ones(20), 0, Wrong())
+    right = 1.0 / (1.0 + np.exp(2.0))  # the chance that Wrong gives the right order
+    # Of 100 pairs; a Newton step, where XGBoost doubles the curvature and adds 1 to a leaf's.
+    step = policy.rate * 100 * (1.0 - right) / (200 * right * (1.0 - right) + 1.0)
+    assert model.predict(rows[[0, -1]]) == pytest.approx([1.0 - step, -1.0 + step], rel=1e-4)
+
+
 def test_trees_wait_for_a_valid_program():
     assert RankingTrees().fit(np.zeros((3, 2), np.float32), np.zeros(3), np.ones(3), 0) is None
     with pytest.raises(ValueError, match="bad objective 'best': expected rank or regression"):

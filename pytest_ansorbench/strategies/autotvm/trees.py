@@ -16,8 +16,14 @@ Objective = Literal["rank", "regression"]
 OBJECTIVES: Final[tuple[Objective, ...]] = get_args(Objective)
 
 _PARAMETERS: Final[dict[str, dict[str, Any]]] = {
-    # All pairs of up to so many trials; of more, the pairs with one of the fastest.
-    "rank": {"objective": "rank:pairwise", "lambdarank_num_pair_per_sample": 64},
+    # All pairs of up to so many trials; of more, the pairs with one that the trees so far put among
+    # the first so many. The loss is that of each pair, and not scaled by scores or gradients.
+    "rank": {
+        "objective": "rank:pairwise",
+        "lambdarank_num_pair_per_sample": 64,
+        "lambdarank_normalization": False,
+        "lambdarank_score_normalization": False,
+    },
     "regression": {"objective": "reg:squarederror", "base_score": 0.0},
 }
 
