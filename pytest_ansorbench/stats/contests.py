@@ -105,7 +105,9 @@ class Contest:
         )
 
     def together(self, one: str, other: str) -> list[tuple[Entry, Entry]]:
-        """Runs of two arms that took turns."""
+        """Runs of two arms that took turns, as those on a landscape do not."""
+        if self.conditions.landscape:
+            return []
         mine, theirs = (
             {(entry.session, entry.seed): entry for entry in self.arms.get(name, ())}
             for name in (one, other)
@@ -122,7 +124,7 @@ def contests_of(results: Sequence[Result], criteria: Criteria) -> tuple[Contest,
     """Sort the runs of sessions into contests; neither order of results nor of arms matters.
 
     Raises:
-        ValueError: A run is in two results.
+        ValueError: A run of a machine is in two results.
     """
     arms: dict[Conditions, dict[str, list[Entry]]] = defaultdict(lambda: defaultdict(list))
     baselines: dict[Conditions, dict[str, float]] = defaultdict(dict)
@@ -133,8 +135,8 @@ def contests_of(results: Sequence[Result], criteria: Criteria) -> tuple[Contest,
             counted = replace(criteria, progress=conditions.progress)
             for entry in _entries(session, case, runs, counted):
                 known = arms[conditions][entry.run.run.strategy]
-                _check_new(entry, known)
-                known.append(entry)
+                if _is_new(entry, known):
+                    known.append(entry)
             for found in case.yardsticks:
                 if found.machine == conditions.machine:
                     for kernel in found.kernels:
@@ -174,13 +176,17 @@ def _entries(
             yield Entry(session, run, paired.seconds_error if of_arm is present[0] else 0.0)
 
 
-def _check_new(entry: Entry, known: Sequence[Entry]) -> None:
+def _is_new(entry: Entry, known: Sequence[Entry]) -> bool:
+    """Whether a run is not there yet; a search of a landscape is the same each time."""
     run = entry.run.run
-    if any(run == other.run.run for other in known if other.seed == entry.seed):
-        raise ValueError(
-            f"bad results: two of them have the same run of {run.strategy} on {run.case} with "
-            f"seed {run.seed}; expected each run once"
-        )
+    if not any(run == other.run.run for other in known if other.seed == entry.seed):
+        return True
+    if run.landscape:
+        return False
+    raise ValueError(
+        f"bad results: two of them have the same run of {run.strategy} on {run.case} with "
+        f"seed {run.seed}; expected each run once"
+    )
 
 
 def _by_seed(entries: Sequence[Entry]) -> Mapping[int, Sequence[Entry]]:

@@ -76,6 +76,20 @@ def test_a_run_counts_once() -> None:
         contests(one, replace(one, created="2025"))
 
 
+def test_replays_that_share_an_arm_meet_and_its_runs_count_once() -> None:
+    """One of them has more repeats of it."""
+    runs = {name: runs_of("conv", name) for name in "abc"}
+    few = changed(case_of(runs["a"][:2], runs["b"][:2]), landscape="c0ffee")
+    many = changed(case_of(runs["a"], runs["c"]), landscape="c0ffee")
+    for order in ([few, many], [many, few]):
+        [contest] = contests(*(session(one, created=str(at)) for at, one in enumerate(order)))
+        counts = {arm: len(found) for arm, found in contest.arms.items()}
+        assert counts == {"a": 3, "b": 2, "c": 3}
+        for pair, count in (("ab", 2), ("ac", 3), ("bc", 2)):
+            paired = contest.paired(*pair, CRITERIA, None)
+            assert paired is not None and len(paired.reference) == count
+
+
 def test_pairs_are_of_one_session_where_there_is_one_that_has_both() -> None:
     one = session(case_of(runs_of("conv", "a"), runs_of("conv", "b")), created="1")
     other = session(case_of(runs_of("conv", "a", seconds=3.0), runs_of("conv", "c")), created="2")
