@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from importlib.util import find_spec
+from itertools import islice
 
 import numpy as np
 import pytest
@@ -30,6 +31,7 @@ from tests.strategies.point_searches import (
     SMALL,
     SMALLER,
     Hidden,
+    as_json,
     brief,
     design_space,
     every_point,
@@ -205,6 +207,22 @@ def test_a_grid_is_spread_evenly_and_says_what_it_leaves_out(target):
             assert counts.min() > 0.4 * len(vectors) / knob.size, place
     whole = Grid().search(space, np.random.default_rng(0), 3_600)
     assert not whole.decisions()["grid"]["exceeds_budget"]
+
+
+def test_a_grid_goes_on_behind_points_that_are_no_program(target):
+    """Random ones were measured in their place."""
+    space = design_space(target)
+
+    def suggested(search):
+        return [one.point for one in islice(search.ask(16, ()), 128)]
+
+    search, resumed = (Grid().search(space, np.random.default_rng(0), 300) for _ in range(2))
+    first = suggested(search)
+    told(search, Suggestion(every_point(space)[0]), 1.0)
+    resumed.memory = as_json(search.memory)
+    second = suggested(search)
+    assert len({*first, *second}) == 256
+    assert suggested(resumed) == second
 
 
 def test_annealing_goes_downhill_while_it_is_warm(target):
