@@ -45,9 +45,12 @@ def sentence(error: Exception) -> str | None:
         return f"cannot write the output: {error.strerror}"
     if isinstance(error, DatabaseError):
         return f"--database: {error}"
+    if isinstance(error, StrategyError):
+        notes = "; ".join(getattr(error, "__notes__", ()))  # which strategy it was, and doing what
+        return f"{error} ({notes})" if notes else str(error)
     told = (
         *(Refusal, ToolchainError, EngineError, TrackerError, PackedError, ColumnError),
-        *(StorageError, StrategyError, ImportFailed, UnknownCase),
+        *(StorageError, ImportFailed, UnknownCase),
     )
     return str(error) if isinstance(error, told) else None
 

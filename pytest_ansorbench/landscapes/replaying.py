@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, MutableMapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import Any
 
 import numpy as np
 
 from pytest_ansorbench.budget import planned_trials, spent_share
-from pytest_ansorbench.codec import json_value
 from pytest_ansorbench.landscapes.recorded import RecordedDesign
 from pytest_ansorbench.landscapes.records import Landscape
 from pytest_ansorbench.records import (
@@ -31,10 +30,10 @@ from pytest_ansorbench.storage import fingerprint
 from pytest_ansorbench.strategies import (
     Candidate,
     Observation,
-    Proposer,
     Strategy,
     StrategyError,
 )
+from pytest_ansorbench.strategies.checked import CheckedProposer
 from pytest_ansorbench.strategies.proposer import DecisionPolicy
 
 
@@ -80,10 +79,10 @@ def replay(
         tell: Is told of each run, with the seconds that proposing and learning took.
 
     Raises:
-        StrategyError: A strategy takes more than points.
+        StrategyError: A strategy takes more than points, or answers what it may not.
     """
     for strategy in strategies:
-        _policy(strategy)
+        _expect_points(strategy)
     ordered = sorted(landscapes, key=lambda one: (one.subject.case, one.fingerprint))
     machines = {fingerprint(one.subject.machine): one.subject.machine for one in ordered}
     return Result(
@@ -128,14 +127,13 @@ def _case(
     )
 
 
-def _policy(strategy: Strategy) -> DecisionPolicy:
+def _expect_points(strategy: Strategy) -> None:
     if not isinstance(strategy.proposer, DecisionPolicy):
         raise StrategyError(
             f"bad strategy {strategy.name!r}: it makes programs by MetaSchedule, which a landscape "
             "cannot; expected a search of decisions, e.g. draft, and this one as recorded runs of "
             "the same task"
         )
-    return strategy.proposer
 
 
 class _Search:
@@ -154,7 +152,7 @@ class _Search:
         planned = planned_trials(plan.trials, plan.run_time_s)
         # As for the only task of a search on a machine.
         setup = _Setup(design, planned, np.random.default_rng((seed, 0)))
-        self._proposer: Proposer = _policy(strategy).start(setup)
+        self._proposer = CheckedProposer(strategy, setup, programs=False)
         # The slice of each point that is seen: in a repeat the same for all strategies.
         self._slices = np.random.default_rng((seed, 1)).random(len(landscape.results)).tolist()
         self._search_s = 0.0
@@ -171,8 +169,7 @@ class _Search:
             propose_s = time.perf_counter() - started_s
             if batch is None:
                 stopped = "the strategy proposes nothing more"
-            # Payloads as a journal would give them back.
-            batch = [replace(one, payload=json_value(one.payload)) for one in batch or ()]
+            batch = batch or []
             self._measure(batch[: self._wanted], propose_s)
             empty_rounds += not batch and not stopped
             if empty_rounds >= MAX_EMPTY_ROUNDS:
@@ -223,7 +220,7 @@ class _Search:
         learn_s = time.perf_counter() - started_s
         self.proposing_s += propose_s + learn_s
         run_s = sum(one.times.benchmark_time for one in records)
-        decisions = json_value(self._proposer.decisions())
+        decisions = self._proposer.decisions()
         self._rounds.append(Round(number, 0.0, build_s, run_s, 0.0, decisions))
 
     def _record(self, stopped: str) -> Run:

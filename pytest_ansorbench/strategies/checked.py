@@ -23,7 +23,7 @@ from pytest_ansorbench.measure.policy import ComparingMeasurement, Measurement, 
 from pytest_ansorbench.records import RecordError
 from pytest_ansorbench.strategies.candidate import Candidate
 from pytest_ansorbench.strategies.errors import BadAnswer
-from pytest_ansorbench.strategies.proposer import Observation, Setup
+from pytest_ansorbench.strategies.proposer import Observation, PointSetup, Proposer, Setup
 from pytest_ansorbench.strategies.rule_policy import BY_WEIGHT
 
 if TYPE_CHECKING:
@@ -58,18 +58,26 @@ def _noting(circumstance: str) -> Iterator[None]:
 
 
 class CheckedProposer:
-    """A strategy's proposer for one task of one run; itself a `Proposer`."""
+    """A strategy's proposer for one task of one run; itself a `Proposer`.
 
-    def __init__(self, strategy: Strategy, setup: Setup) -> None:
+    Without programs its candidates are records of some.
+    """
+
+    def __init__(
+        self, strategy: Strategy, setup: Setup | PointSetup, *, programs: bool = True
+    ) -> None:
         self._name = strategy.name
+        self._programs = programs
+        start: Callable[[Any], Proposer] = strategy.proposer.start
         with _noting(f"while starting strategy {self._name!r}"):
-            live = strategy.proposer.start(setup)
-            self.proposer = checked_start(strategy.proposer.start, live, _PROPOSER)
+            self.proposer = checked_start(start, start(setup), _PROPOSER)
 
     def propose(self, trials: int) -> Sequence[Candidate] | None:
         with _noting(f"while asking strategy {self._name!r} for candidates"):
             proposed = self.proposer.propose(trials)
-            return checked_proposal(self._name, self.proposer.propose, proposed)
+            return checked_proposal(
+                self._name, self.proposer.propose, proposed, programs=self._programs
+            )
 
     def learn(self, batch: Sequence[Observation]) -> None:
         with _noting(f"while telling strategy {self._name!r} what was measured"):
@@ -181,10 +189,10 @@ def checked_start(start: _Method, live: _Live, methods: Sequence[str]) -> _Live:
     return live
 
 
-def checked_proposal(strategy: str, propose: _Method, proposed: Any) -> list[Candidate] | None:
+def checked_proposal(
+    strategy: str, propose: _Method, proposed: Any, *, programs: bool = True
+) -> list[Candidate] | None:
     """The candidates that a proposer proposed, each with a copy of its payload."""
-    from tvm.s_tir.meta_schedule.search_strategy import MeasureCandidate
-
     if proposed is None:
         return None
     expected = (
@@ -197,9 +205,7 @@ def checked_proposal(strategy: str, propose: _Method, proposed: Any) -> list[Can
         )
     candidates = []
     for index, candidate in enumerate(proposed):
-        if not isinstance(candidate, Candidate) or not isinstance(
-            candidate.measure_candidate, MeasureCandidate
-        ):
+        if not isinstance(candidate, Candidate) or (programs and not _has_program(candidate)):
             raise BadAnswer(
                 propose,
                 f"bad proposal of strategy {strategy!r}: {expected}; item {index} is "
@@ -208,6 +214,12 @@ def checked_proposal(strategy: str, propose: _Method, proposed: Any) -> list[Can
         payload = _json(f"payload of strategy {strategy!r}", propose, candidate.payload)
         candidates.append(replace(candidate, payload=payload))
     return candidates
+
+
+def _has_program(candidate: Candidate) -> bool:
+    from tvm.s_tir.meta_schedule.search_strategy import MeasureCandidate
+
+    return isinstance(candidate.measure_candidate, MeasureCandidate)
 
 
 def checked_decisions(decisions: _Method, decided: Any) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_ansorbench.cli import main
+from pytest_ansorbench.cli.exits import sentence
 from pytest_ansorbench.landscapes.files import read_landscape
 from pytest_ansorbench.landscapes.records import Landscape, PointRecord
 from pytest_ansorbench.landscapes.replaying import Plan, replay
@@ -23,7 +24,17 @@ from pytest_ansorbench.stats.limits import Allowance, Limits
 from pytest_ansorbench.stats.paired_runs import pair_runs
 from pytest_ansorbench.stats.suite import judge_suites
 from pytest_ansorbench.storage import read_result, result_changes
-from pytest_ansorbench.strategies import Draft, Genetic, Grid, NoModel, Registry, StrategyError
+from pytest_ansorbench.strategies import (
+    Draft,
+    Genetic,
+    Grid,
+    NoModel,
+    PointSearch,
+    PointSearchPolicy,
+    Registry,
+    StrategyError,
+    Suggestion,
+)
 from pytest_ansorbench.strategies.proposer import DecisionPolicy
 from tests.landscapes.recorded import LANDSCAPES, timed
 from tests.pages import REPOSITORY, page
@@ -201,6 +212,11 @@ class Empty(DecisionPolicy):
     def propose(self, trials):
         return []
 
+    def learn(self, batch):
+        raise AssertionError("nothing was measured")
+
+    recall = learn
+
     def decisions(self):
         return {}
 
@@ -209,6 +225,37 @@ def test_empty_rounds_end_a_search(landscape):
     strategy = replace(brief("grid"), proposer=Empty())
     [case] = replay([landscape], [strategy], WHOLE).cases
     assert case.runs[0].stopped == "5 rounds without a new candidate"
+
+
+@pytest.mark.parametrize(
+    ("note", "decided", "told"),
+    [
+        ({"number": np.int64(1)}, {}, "bad payload of strategy 'mine'"),
+        ({}, {"number": np.int64(1)}, "bad decisions"),
+    ],
+)
+def test_answers_are_refused_as_in_a_session(landscape, note, decided, told):
+    class Noting(PointSearchPolicy):
+        def search(self, space, rng, trials):
+            return Noted(space, rng)
+
+    class Noted(PointSearch):
+        def __init__(self, space, rng):
+            self.space, self.rng = space, rng
+
+        def ask(self, wanted, taken):
+            yield Suggestion(self.space.draw(self.rng), note)
+
+        def tell(self, tried):
+            pass
+
+        def decisions(self):
+            return decided
+
+    strategy = replace(brief("grid"), name="mine", proposer=Noting())
+    with pytest.raises(StrategyError, match=f"{told}.*expected a JSON value at .*number") as error:
+        replay([landscape], [strategy], WHOLE)
+    assert "strategy 'mine'" in sentence(error.value)
 
 
 @pytest.mark.parametrize("name", ["default", "optimized", "random"])
