@@ -343,6 +343,8 @@ def test_the_command_records_checks_replays_and_shows(
         *(
             ([*replayed, "--strategy", name], "these points have no programs")
             for name in OF_PROGRAMS
+            # Without PyTorch that is what is missing first.
+            if name != "autotvm-treegru" or find_spec("torch")
         ),
         ([*record, "--points", "30"], "it has the effort"),
         (["landscape", "record", "resnet18-n1-s224", "-o", "scapes"], "expected an operator"),

@@ -112,12 +112,13 @@ def test_bad_parameters_are_named(wrong):
         TreeGRU(**wrong)
 
 
-def test_what_is_not_installed_is_named(target, monkeypatch):
+def test_what_is_not_installed_is_named_before_a_search(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     cure = r" takes PyTorch .* 'pytest-ansorbench\[torch\]'"
-    space = design_space(target)
-    with pytest.raises(StrategyError, match="TreeGRU" + cure):
-        searched(Registry().get("autotvm-treegru").proposer, space, Hidden(space), 16)
+    bagged = AutoTVM(model=Bagged(TreeGRU()), inputs=NestInputs())
+    for policy in (Registry().get("autotvm-treegru").proposer, bagged):
+        with pytest.raises(StrategyError, match="TreeGRU" + cure):
+            policy.start(None)
     with pytest.raises(StrategyError, match="SegmentMLP" + cure):
         Registry().get("default-mlp").cost_model.start()
 

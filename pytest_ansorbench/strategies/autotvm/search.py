@@ -16,7 +16,11 @@ from pytest_ansorbench.strategies.autotvm.inputs import DecisionInputs, ModelInp
 from pytest_ansorbench.strategies.autotvm.transfer import Transfer
 from pytest_ansorbench.strategies.autotvm.trees import RankingTrees
 from pytest_ansorbench.strategies.decisions.design_space import DesignSpace
-from pytest_ansorbench.strategies.decisions.model import DecisionModel, DecisionModelPolicy
+from pytest_ansorbench.strategies.decisions.model import (
+    DecisionModel,
+    DecisionModelPolicy,
+    check_installed,
+)
 from pytest_ansorbench.strategies.decisions.point_search import (
     PointSearch,
     PointSearchPolicy,
@@ -25,6 +29,7 @@ from pytest_ansorbench.strategies.decisions.point_search import (
 )
 from pytest_ansorbench.strategies.decisions.space import Point
 from pytest_ansorbench.strategies.errors import require_method, require_share
+from pytest_ansorbench.strategies.proposer import PointSetup, Proposer
 
 
 @dataclass(frozen=True)
@@ -63,6 +68,15 @@ class AutoTVM(PointSearchPolicy):
                 f"bad inputs {self.inputs!r}: expected DecisionInputs() with a transfer, which has "
                 "features of decisions"
             )
+
+    def start(self, setup: PointSetup) -> Proposer:
+        """The live search of one task of one run.
+
+        Raises:
+            StrategyError: The model takes a library that is not installed.
+        """
+        check_installed(self.model)
+        return super().start(setup)
 
     def search(self, space: DesignSpace, rng: np.random.Generator, trials: float) -> PointSearch:
         """A search whose model is untrained."""

@@ -57,6 +57,10 @@ class TreeGRU:
         require_at_least(self, 0, "decay")
         require_positive(self, "rate", "clip")
 
+    def check_installed(self) -> None:
+        """Raise a `StrategyError` without PyTorch."""
+        torch_for(self)
+
     def fit(
         self,
         rows: NDArray[np.float32],

@@ -13,6 +13,7 @@ from pytest_ansorbench.strategies.decisions.model import (
     BoostedTrees,
     DecisionModel,
     DecisionModelPolicy,
+    check_installed,
 )
 from pytest_ansorbench.strategies.errors import require_at_least, require_method
 
@@ -109,6 +110,10 @@ class Bagged:
         require_method(self, "model", "fit", example="BoostedTrees()")
         require_method(self, "acquisition", "worth", example="ExpectedImprovement()")
         require_at_least(self, 2, "members")
+
+    def check_installed(self) -> None:
+        """Ask the members' model."""
+        check_installed(self.model)
 
     def fit(
         self,

@@ -31,7 +31,11 @@ class DecisionModel(Protocol):
 
 
 class DecisionModelPolicy(Protocol):
-    """Parameters of such a model."""
+    """Parameters of such a model.
+
+    One that takes a library may have a method `check_installed`, which `AutoTVM` calls when it is
+    started: it raises a `StrategyError` where the library is not installed.
+    """
 
     def fit(
         self,
@@ -58,6 +62,12 @@ class DecisionModelPolicy(Protocol):
             StrategyError: A library is not installed, or the rows are not what it takes.
         """
         ...
+
+
+def check_installed(policy: DecisionModelPolicy) -> None:
+    """Have a model refuse before a search what it would refuse in it."""
+    if hasattr(policy, "check_installed"):
+        policy.check_installed()
 
 
 @dataclass(frozen=True)
