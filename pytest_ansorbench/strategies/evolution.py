@@ -39,7 +39,7 @@ from pytest_ansorbench.strategies.rule_policy import (
 )
 from pytest_ansorbench.strategies.sketch_policy import SKETCH_CHOOSER, SketchPolicy, UniformSketches
 
-# How often a population without a single valid new program is drawn again, as in the engine.
+# Populations drawn in batches without a single valid program before drawing ends.
 _MAX_SAMPLINGS: Final = 5
 
 
@@ -136,7 +136,7 @@ class _Evolution:
             if len(new) < policy.min_unmeasured:
                 return None
         else:
-            measured, new = [], self._sample(trials, 1)
+            measured, new = [], self._sample(trials, trials)
             if not new:
                 return None
         # Without a genetic search, all of them are picked at random.
@@ -179,8 +179,9 @@ class _Evolution:
         """New programs, drawn until there are at least `least`, or drawing gives none."""
         drawn: list[Individual] = []
         source = random.Random(int(self._setup.rng.integers(2**63)))
-        failures = 0
-        while len(drawn) < least and failures < _MAX_SAMPLINGS:
+        failed = 0
+        most_failed = _MAX_SAMPLINGS * max(count, self._policy.population)
+        while len(drawn) < least and failed < most_failed:
             shares = self._sketch_chooser.shares
             probabilities = checked_shares(shares, shares(), len(self._sketches))
             counts = self._setup.rng.multinomial(count, probabilities)
@@ -190,7 +191,7 @@ class _Evolution:
                 for _ in range(wanted)
             ]
             programs = self._maker.sample(sketches, [draw_seed(source) for _ in sketches])
-            failures += not programs
+            failed += 0 if programs else max(1, count)
             drawn += map(Individual, programs)
         return drawn
 

@@ -216,6 +216,19 @@ def test_without_blind_generations_nothing_is_searched_for_before_the_model_is_t
     assert [trial.round for trial in run.trials] == [1] * 6 + [2] * 6
 
 
+def test_where_few_draws_are_valid_as_many_are_proposed_as_are_wanted(target, monkeypatch):
+    sample, batches = ProgramMaker.sample, []
+
+    def rarely(self, sketches, seeds):
+        """One program of every seventh batch."""
+        batches.append(len(sketches))
+        return sample(self, sketches[:1], seeds[:1]) if len(batches) % 7 == 0 else []
+
+    monkeypatch.setattr(ProgramMaker, "sample", rarely)
+    policy = Evolution(**{**SMALL, "population": 64, "blind_generations": 0})
+    assert len(policy.start(make_setup(target)).propose(4)) == 4
+
+
 def test_a_misleading_first_impression_is_corrected_in_what_is_proposed(target):
     etc = ExploreThenCommit(warmup_rounds=0, explore_rounds=1)
     setup = make_setup(target)
@@ -238,6 +251,8 @@ def test_a_misleading_first_impression_is_corrected_in_what_is_proposed(target):
 def test_a_space_of_which_nothing_valid_can_be_drawn_ends_the_run(target, monkeypatch):
     monkeypatch.setattr(ProgramMaker, "sample", lambda self, sketches, seeds: [])
     assert Evolution(**SMALL).start(make_setup(target)).propose(4) is None
+    undirected = Evolution(**{**SMALL, "blind_generations": 0})
+    assert undirected.start(make_setup(target)).propose(4) is None
 
 
 @pytest.mark.parametrize("policy", [Evolution(), StockEvolution()], ids=str)
