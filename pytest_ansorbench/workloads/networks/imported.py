@@ -85,9 +85,14 @@ class ImportedNetwork:
         """The shapes of inputs that were given."""
         return getattr(self.read, "shapes", {})
 
-    @property
+    @cached_property
     def flops(self) -> int:
-        """Floating-point operations of one inference, as TVM counts them. Imports TVM."""
+        """Floating-point operations of one inference of the original, as TVM counts them.
+
+        A rewrite may save some, and is not to count as less throughput for it. Imports TVM.
+        """
+        if (original := self.original) is not None:
+            return original.flops
         return sum(task.weight * task.flops for task in self._imported.tasks)
 
     @property

@@ -86,6 +86,20 @@ def test_winograd_computes_the_same(build):
     assert "winograd" in rewritten(build, workloads.winograd)
 
 
+def test_a_rewritten_model_has_the_flops_of_its_original():
+    build, read = images((48, 32, 3, 3), padding=(1, 1)), []
+
+    def counted():
+        read.append(build)
+        return build()
+
+    plain = workloads.from_relax("plain", build)
+    found = workloads.from_relax("found", counted, rewrite=workloads.winograd)
+    assert found.flops == found.flops == plain.flops
+    assert len(read) == 1
+    assert sum(task.weight * task.flops for task in found.tasks()) != plain.flops
+
+
 @pytest.mark.parametrize(
     "build",
     [
