@@ -23,6 +23,7 @@ from pytest_ansorbench.strategies import (
     draw_seed,
     extract,
     extractor_of,
+    is_blind,
     mutate,
     pool,
     stock_weights,
@@ -122,6 +123,10 @@ def collect(
 
     Interrupted, it leaves those of every finished workload. `target` is TVM's, or None for this
     machine's CPU.
+
+    Raises:
+        BadSamples: Too few trials of a workload are valid, or none of its programs.
+        MixedSamples: What is in the folder was collected otherwise.
     """
     from pytest_ansorbench.measure.local.engine import local_engine
     from pytest_ansorbench.measure.settings import EngineSettings
@@ -139,7 +144,13 @@ def collect(
                 say(f"{index}/{len(missing)} {case.id}: {effort.trials} trials ...")
                 setup = _tuned(case, engine, effort, seed)
                 mutations = _Mutations(setup, random.Random(seed))
-                samples = data[case.id] = mutations.samples(case.id, settings, effort)
+                samples = mutations.samples(case.id, settings, effort)
+                if is_blind(setup.cost_model) and samples.mutable.any():
+                    raise BadSamples(
+                        f"bad samples of {case.id}: too few of {effort.trials} trials are valid to "
+                        "train its cost model; give more trials"
+                    )
+                data[case.id] = samples
                 save_arrays(samples, paths[case.id])
                 say(
                     f"{index}/{len(missing)} {case.id}: {len(samples.scores)} programs, "
@@ -164,10 +175,11 @@ def _require_equal(folder: Path, settings: set[str]) -> None:
 def _tuned(case: Case, engine: Engine, effort: Effort, seed: int) -> Setup:
     """Search, and keep the setup with its database and trained cost model."""
     proposer = Evolution(population=128, generations=2, blind_generations=0)
+    warmup = max(1, min(effort.round_trials, effort.trials // 2))
     search = Search(
         case,
         case.tasks(),
-        Strategy("collect", proposer, cost_model=XGBoostModel(effort.round_trials)),
+        Strategy("collect", proposer, cost_model=XGBoostModel(warmup)),
         engine,
         seed=seed,
         budget_trials=effort.trials,

@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 from pytest_ansorbench.cli import main, make_parser
-from pytest_ansorbench.strategies import load_rule_model
+from pytest_ansorbench.measure.outcomes import Built
+from pytest_ansorbench.strategies import is_blind, load_rule_model
 from pytest_ansorbench.strategies.rule_model import SHIPPED
 from pytest_ansorbench.training import HELD_OUT, OTHER_FAMILIES, TODAY, TRAINING, Effort
-from pytest_ansorbench.training.rule_samples import load_samples
+from pytest_ansorbench.training.rule_samples import _tuned, load_samples
 from pytest_ansorbench.workloads import CASES, Operator
 from tests.fast_engine import FastEngine
 from tests.strategies.setups import unchecked_tasks
@@ -42,6 +43,13 @@ def fast_engine(target):
             lambda asked, settings: FastEngine(target, compiles=False),
         )
         yield
+
+
+class UnbuildingEngine(FastEngine):
+    """No program can be built."""
+
+    def _built(self, program, check):
+        return Built("build-error", 0.0, "planted")
 
 
 @pytest.fixture(scope="module")
@@ -131,6 +139,24 @@ def test_samples_collected_otherwise_are_refused(trained, tmp_path, capsys):
         (tmp_path / "aside.npz").rename(trained / "samples" / f"{JUDGED}.npz")
     assert "seed=0" in (err := capsys.readouterr().err) and "seed=5" in err
     assert "choose another folder with --samples" in err
+
+
+def test_few_trials_train_the_cost_model(target):
+    [case] = [workload for workload in WORKLOADS if workload.id == TRAINED]
+    with FastEngine(target, compiles=False) as engine:
+        setup = _tuned(case, engine, Effort(trials=4), seed=0)
+    assert not is_blind(setup.cost_model)
+
+
+def test_labels_of_an_untrained_cost_model_are_refused(target, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(
+        "pytest_ansorbench.measure.local.engine.local_engine",
+        lambda asked, settings: UnbuildingEngine(target),
+    )
+    assert train(tmp_path, *QUICK) == 2
+    message = f"bad samples of {TRAINED}: too few of 8 trials are valid"
+    assert message in capsys.readouterr().err
+    assert not [*(tmp_path / "samples").iterdir()]
 
 
 def test_a_damaged_file_is_named(trained, tmp_path, capsys):
