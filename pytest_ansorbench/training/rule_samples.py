@@ -128,16 +128,21 @@ def collect(
         BadSamples: Too few trials of a workload are valid, or none of its programs.
         MixedSamples: What is in the folder was collected otherwise.
     """
+    from pytest_ansorbench.environment import resolve_target
     from pytest_ansorbench.measure.local.engine import local_engine
     from pytest_ansorbench.measure.settings import EngineSettings
 
+    asked = ", ".join(f"{name}={value}" for name, value in asdict(effort).items())
+    ending = "" if target is None else f", target={resolve_target(target)}"
     folder.mkdir(parents=True, exist_ok=True)
     paths = {case.id: folder / f"{case.id}.npz" for case in cases}
     data = {name: load_samples(path) for name, path in paths.items() if path.exists()}
+    for known in {one.settings for one in data.values()}:
+        if not (known.startswith(f"{asked}, ") and known.endswith(ending)):
+            _require_equal(folder, {known, asked + ending})
     if missing := [case for case in cases if case.id not in data]:
         with local_engine(target, EngineSettings()) as engine:
-            parts = {**asdict(effort), "seed": seed, "target": str(engine.target)}
-            settings = ", ".join(f"{name}={value}" for name, value in parts.items())
+            settings = f"{asked}, seed={seed}, target={engine.target}"
             _require_equal(folder, {*(one.settings for one in data.values()), settings})
             for index, case in enumerate(missing, start=1):
                 started_s = time.monotonic()

@@ -141,6 +141,24 @@ def test_samples_collected_otherwise_are_refused(trained, tmp_path, capsys):
     assert "choose another folder with --samples" in err
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--trials", "80"],
+        ["--programs", "11"],
+        ["--draws", "20"],
+        ["--target", '{"kind": "llvm", "mcpu": "haswell", "num-cores": 1}'],
+    ],
+    ids=lambda words: words[0],
+)
+def test_samples_of_another_effort_or_target_are_refused(trained, capsys, words):
+    assert train(trained, *QUICK, *words, output="other.ubj") == 2
+    err = capsys.readouterr().err
+    assert "trials=8, round_trials=32, programs=10, draws=2, seed=0" in err
+    assert f"{words[0].strip('-')}={words[1]}" in err or "haswell" in err
+    assert not (trained / "other.ubj").exists()
+
+
 def test_few_trials_train_the_cost_model(target):
     [case] = [workload for workload in WORKLOADS if workload.id == TRAINED]
     with FastEngine(target, compiles=False) as engine:
