@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -93,6 +94,25 @@ def fingerprints(candidates):
     from tvm_ffi import structural_hash
 
     return [structural_hash(candidate.mod) for candidate in candidates]
+
+
+def test_its_defaults_are_the_engines():
+    from tvm.s_tir.meta_schedule.search_strategy import EvolutionarySearch
+
+    ours, stock = Evolution(), StockEvolution()
+    expected = {
+        "population_size": ours.population,
+        "genetic_num_iters": ours.generations,
+        "init_measured_ratio": ours.measured_share,
+        "genetic_mutate_prob": ours.mutation_share,
+        "eps_greedy": ours.random_share,
+        "init_min_unmeasured": ours.min_unmeasured,
+        "genetic_max_fail_count": ours.max_tries,
+    }
+    engines = inspect.signature(EvolutionarySearch.__init__).parameters
+    assert {name: engines[name].default for name in expected} == expected
+    assert ours.blind_generations == stock.generations == ours.generations
+    assert (stock.population, stock.min_unmeasured) == (ours.population, ours.min_unmeasured)
 
 
 @pytest.mark.parametrize("sketch", [0, 2])
