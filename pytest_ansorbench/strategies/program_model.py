@@ -164,9 +164,9 @@ class PretrainedModel:
 
             def predict(self, context: Any, candidates: Any) -> NDArray[np.float64]:
                 self.read()
-                corrected.learn()
                 if str(context.target.kind.name) != "llvm":
                     corrected.prior = None
+                corrected.learn()
                 rows = pool(extract(self.extractor, context, list(candidates)))
                 return corrected.throughput(task_of(context), rows)
 

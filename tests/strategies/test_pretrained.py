@@ -95,3 +95,19 @@ def test_programs_are_read_before_too_many_of_them_are_held(measured, monkeypatc
     assert held.unread and not read.unread
     first, second = (model.predict(setup.context, candidates) for model in (held, read))
     np.testing.assert_array_equal(first, second)
+
+
+def test_on_other_targets_a_resumed_run_answers_as_one_that_was_never_interrupted(measured):
+    from tvm.s_tir.meta_schedule import TuneContext
+    from tvm.target import Target
+
+    setup, candidates = measured
+    context = TuneContext(setup.context.mod, target=Target("c"))
+    results = results_of(np.linspace(1e-3, 1e-2, len(candidates)))
+    uninterrupted, resumed = PretrainedModel().start(), PretrainedModel().start()
+    # It knows the target before there is anything to learn.
+    uninterrupted.predict(context, candidates)
+    for model in (uninterrupted, resumed):
+        model.update(context, candidates, results)
+    first, second = (model.predict(context, candidates) for model in (uninterrupted, resumed))
+    np.testing.assert_array_equal(first, second)
