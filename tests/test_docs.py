@@ -205,6 +205,23 @@ def test_findings_are_those_of_the_recorded_table():
     assert len(found) > 9 and all(row in lines for row in found)
 
 
+def test_ablations_are_those_of_the_recorded_file_with_parts_that_no_figure_speaks_for():
+    section, _ = page("docs/research/draft.md").split("## Operators")
+    lines = [line for line in section.splitlines() if re.match(r"\| .*\]", line)]
+    rows = [[cell.strip() for cell in line.split("|")[2:5]] for line in lines]
+    recorded = (RESULTS / "draft-ablations.txt").read_text(encoding="utf-8")
+    arms = re.findall(r"^([\w-]+) .* over 5 cases \(S (.+?\]),", recorded, re.M)
+    shares = {
+        name: [cell.split()[0] for cell in cells]
+        for line in recorded.splitlines()
+        if line.endswith(" s)")
+        for name, *cells in [re.split(r"  +", line)]
+    }
+    told = {name: [ratio, shares[name][2], shares[name][6]] for name, ratio in arms}
+    assert len(rows) > 9 and all(row in told.values() for row in rows)
+    assert told["draft-equal"] in rows and told["draft-crowded"] in rows
+
+
 def test_standings_are_those_of_the_recorded_tournament():
     _, section = page("docs/research/findings.md").split("## A live tournament")
     lines = [line for line in section.splitlines() if line.startswith("| `")]
