@@ -29,11 +29,11 @@ WIDTH: Final = 120
 HEAD: Final = """# Results
 
 Written by `python benchmarks/results_index.py` from `manifest.json`. Each file was
-measured on a quiet machine by the commands below, at the commit beside it or a few
-before. A `.json.gz` is a result of a bench: machine, versions, settings and every trial
-of every run; `ansor-bench show FILE -v` prints its tables again. Results are as they
-were measured, in today's layout. Those of superseded versions are in the history of
-this repository.
+measured by the commands below, at the commit beside it or a few before, on a machine
+with nothing else to do unless `ansor-bench show FILE -v` warns. A `.json.gz` is a
+result of a bench: machine, versions, settings and every trial of every run; `show`
+prints its tables again. Results are as they were measured, in today's layout. Those of
+superseded versions are in the history of this repository.
 
 """
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import re
 
 import pytest
@@ -35,6 +36,17 @@ def test_what_is_not_listed_and_what_is_not_there_are_named(results_index, tmp_p
         "gone.txt is in the manifest and not there",
         "the page of gone.txt, docs/none.md, is not there",
     ]
+
+
+def test_runs_are_as_many_as_are_told(results_index):
+    told = [entry for entry in results_index.entries() if re.search(r"\d+ runs", entry.shows)]
+    assert len(told) >= 4
+    for entry in told:
+        [path], [command] = entry.paths(), entry.command
+        [case] = json.loads(gzip.decompress(path.read_bytes()))["cases"]
+        runs = len(case["runs"])
+        assert f"{runs} runs" in entry.shows, path
+        assert f"--ansor-repeats {runs // 2} " in command, path
 
 
 def test_its_lines_fit_a_screen(results_index):
