@@ -149,7 +149,7 @@ def _disturbed(result: CaseResult) -> Iterator[str]:
         return
     worst = max(disturbed, key=lambda state: state.busy_cores + state.stolen_cores)
     yield (
-        f"the machine was busy at {len(disturbed)} of {len(states)} looks, with up to "
+        f"the machine was busy at {len(disturbed)} of {len(states)} observations, with up to "
         f"{_work(worst)}; its times may be off"
     )
 

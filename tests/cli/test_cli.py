@@ -110,7 +110,7 @@ def test_show_warns_of_a_machine_that_was_busy(tmp_path, capsys):
     path = tmp_path / "busy.json"
     write_result(make_result(case), path)
     main(["show", str(path)])
-    assert "busy at 4 of 4 looks, with up to 0.9 cores" in capsys.readouterr().out
+    assert "busy at 4 of 4 observations, with up to 0.9 cores" in capsys.readouterr().out
 
 
 def test_show_and_compare_tell_how_steady_the_machine_was(tmp_path, capsys):

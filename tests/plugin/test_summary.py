@@ -19,8 +19,8 @@ def test_warnings_about_the_machine_are_yellow_and_details_are_not(saved):
     assert outcome.code == 0, outcome.text
     report = outcome.out.split(" ansor bench ")[1].splitlines()
     assert [line for line in report if "warning: " in line] == [
-        f"{YELLOW}warning: a: the machine was busy at 5 of 5 looks, with up to 0.9 cores of other "
-        "work (updater 90%); its times may be off\x1b[0m"
+        f"{YELLOW}warning: a: the machine was busy at 5 of 5 observations, with up to 0.9 cores of "
+        "other work (updater 90%); its times may be off\x1b[0m"
     ]
     assert "    no failures in 20 trials" in report  # without colour
 

@@ -36,11 +36,11 @@ def test_nothing_is_said_of_a_quiet_machine_or_an_unknown_one(states):
     assert lines_of(machine_warnings([case(*states)], {})) == []
 
 
-def test_a_busy_machine_is_told_with_names_and_counted_once_per_look():
+def test_a_busy_machine_is_told_with_names_and_counted_once_per_observation():
     [warning] = lines_of(machine_warnings([case((QUIET, BUSY)), case((QUIET, QUIET))], {}))
     assert warning == (
-        "warning: conv2d: the machine was busy at 1 of 2 looks, with up to 0.9 cores of other "
-        "work (browser 80%, updater 10%); its times may be off"
+        "warning: conv2d: the machine was busy at 1 of 2 observations, with up to 0.9 cores of "
+        "other work (browser 80%, updater 10%); its times may be off"
     )
 
 
@@ -53,7 +53,7 @@ def test_repeats_from_several_machines_are_told():
     spread = case((QUIET, QUIET), (QUIET, BUSY))
     runs = tuple(dataclasses.replace(run, machine=f"machine-{run.seed}") for run in spread.runs)
     busy, mixed = lines_of(machine_warnings([dataclasses.replace(spread, runs=runs)], {}))
-    assert "busy at 1 of 4 looks" in busy
+    assert "busy at 1 of 4 observations" in busy
     assert mixed == (
         "warning: conv2d: its repeats come from 2 machines, so its seconds and GFLOP/s mix "
         "machines; its ratios do not, as they are taken within a repeat"
