@@ -1,4 +1,4 @@
-"""One result as reports show it, for docs/gallery: its table, and three pictures.
+"""Three pictures of one result, as reports show them, for docs/gallery.
 
     pip install -e '.[report]'
     python benchmarks/gallery.py [RESULT]
@@ -9,8 +9,6 @@ Without a result, that of the README's example. Half a minute.
 from __future__ import annotations
 
 import argparse
-import contextlib
-import io
 from pathlib import Path
 from typing import Final
 
@@ -26,27 +24,12 @@ PICTURES: Final = {
 }
 PAGE: Final = """# Gallery
 
-One result, that of the [README](../../README.md), as the reports show it. This page is
-written by
+Figures of the [README](../../README.md)'s result, as [reports](../reports.md) show
+them, written by
 
 ```sh
 python benchmarks/gallery.py
 ```
-
-[reports.md](../reports.md) says what else there is: pages of HTML with these figures,
-Markdown for a pull request, CSV, JSON and LaTeX.
-
-## Table
-
-```sh
-ansor-bench show {result}
-```
-
-```
-{table}
-```
-
-## Pictures
 """
 
 
@@ -55,10 +38,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("result", type=Path, nargs="?", default=EXAMPLE)
     result = parser.parse_args().result.resolve()
-    with contextlib.redirect_stdout(io.StringIO()) as out:
-        ansor_bench(["show", str(result)])
-    shown = result.relative_to(ROOT).as_posix()
-    page = PAGE.format(result=shown, table=out.getvalue().strip())
+    page = PAGE
     for figure, told in PICTURES.items():
         words = ["plot", figure, str(result), "-o", str(GALLERY / f"{figure}.svg")]
         ansor_bench(words)
