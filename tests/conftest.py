@@ -82,6 +82,24 @@ def engine(target):
         yield warm
 
 
+@pytest.fixture(scope="session")
+def fast_engine(target):
+    """Its latencies are made up: for all tests that do not ask how one measures."""
+    from tests.fast_engine import FastEngine
+
+    with FastEngine(target) as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def unbuilding_engine(target):
+    """It takes every program for right, and compiles none."""
+    from tests.fast_engine import FastEngine
+
+    with FastEngine(target, compiles=False) as started:
+        yield started
+
+
 @pytest.fixture(scope="module")
 def lasting_servers():
     """Engines that the tests of a module start find a fork server that is warm."""
