@@ -221,7 +221,7 @@ def recorded_block() -> Block:
 
 def plan_of(repeats: int) -> Plan:
     """The plan of the experiment."""
-    runs = RunPlan(Budget(Trials(TRIALS), 32), "interleaved", "gradient", SideBySide())
+    runs = RunPlan(Budget(Trials(TRIALS), 32), "gradient", SideBySide())
     return Plan(runs, FixedRepeats(range(repeats)), Criteria(), Limits())
 
 

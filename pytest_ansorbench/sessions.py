@@ -72,7 +72,6 @@ def run_plan(settings: Settings) -> RunPlan:
     """How runs are made."""
     return RunPlan(
         budget=settings.budget,
-        order=settings.experiment.order,
         scheduler=settings.experiment.scheduler,
         final=settings.experiment.final,
         progress=settings.criteria.progress,

@@ -80,7 +80,6 @@ class Drawn:
         self.plan = Plan(
             runs=RunPlan(
                 budget=Budget(Trials(rounds * trials), trials),
-                order=rng.choice(["interleaved", "sequential"]),
                 scheduler="gradient",
                 final=SideBySide(turns=Span(3, 3), sets=Span(2, rng.randint(2, 3))),
                 progress=rng.choice(["confirmed", "believed"]),

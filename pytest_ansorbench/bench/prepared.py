@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from pytest_ansorbench.budget import Budget
 from pytest_ansorbench.measure.side_by_side import SideBySide
@@ -59,8 +59,6 @@ class RunPlan:
     """How the runs of one repeat are made; the same for all repeats of a case."""
 
     budget: Budget  # trials of one run and of one round, seconds of a run
-    # Whether arms take turns by rounds or by whole runs
-    order: Literal["interleaved", "sequential"]
     scheduler: str  # shares rounds out among the tasks of a network; a key of `SCHEDULERS`
     final: SideBySide  # how winners are measured against each other
     # Whether leads are measured again, so that progress is confirmed
@@ -78,7 +76,7 @@ class RunPlan:
             "trials": self.budget.in_all(tasks),
             "round_trials": self.budget.a_round(tasks),
             "run_time_s": self.budget.run_time_s,
-            "order": self.order,
+            "order": "interleaved",  # the only one; older journals name it
             "scheduler": self.scheduler if tasks > 1 else "",
             **{f"final_{name}": value for name, value in self.final.conditions().items()},
             "progress": self.progress,

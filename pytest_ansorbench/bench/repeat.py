@@ -69,12 +69,7 @@ def run_repeat(
     try:
         if stand_in is not None:
             recorded = yield from _recorded(searches[0], stand_in, prepared, label)
-        live = searches[1:] if recorded else searches
-        if plan.order == "interleaved":
-            yield from _take_turns(live, lead, label)
-        else:
-            for search in _rotated(live, lead):
-                yield from _take_turns([search], 0, label)
+        yield from _take_turns(searches[1:] if recorded else searches, lead, label)
     finally:
         for search in searches:
             search.close()

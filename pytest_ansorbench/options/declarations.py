@@ -211,14 +211,6 @@ OPTIONS: Final = (
         default="0",
     ),
     Option(
-        "experiment.order",
-        "order interleaved|sequential",
-        "alternate strategies round by round, or run them one after the other",
-        values.choice("interleaved", "sequential"),
-        default="interleaved",
-        per_test=True,
-    ),
-    Option(
         "experiment.noise_check_s",
         "noise-check SECONDS",
         "seconds to measure the machine's noise, before the first search and at the end; 0 "

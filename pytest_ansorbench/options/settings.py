@@ -24,19 +24,17 @@ if TYPE_CHECKING:
     from pytest_ansorbench.records import Implementation, Shard
     from pytest_ansorbench.report import Grouping, Layout, Output, WantedUnit
 
-Order = Literal["interleaved", "sequential"]
 Scheduler = Literal["gradient", "round-robin", "predicted-gain"]
 
 
 @dataclass(frozen=True)
 class ExperimentSettings:
-    """How often, in which order and with which seeds strategies are run."""
+    """How often and with which seeds strategies are run."""
 
     scheduler: Scheduler = "gradient"
     repeats: int | Looks = USUAL
     time_limit_s: float | None = None
     seed: int = 0  # of the first repeat; the others count up from it
-    order: Order = "interleaved"
     final_precision: float = SideBySide.precision
     final_turns: Span = SideBySide.turns
     final_sets: Span = SideBySide.sets

@@ -30,7 +30,6 @@ ONE = scripted(FINE, FINE, name="one")
 TWO = scripted(FINE, FINE, name="two")
 RUNS = RunPlan(
     budget=Budget(Trials(4), 2),
-    order="interleaved",
     scheduler="gradient",
     final=SideBySide(turns=Span(3, 3), sets=Span(2, 2)),
 )

@@ -50,6 +50,10 @@ def begun(prepared, strategies=(ONE, TWO)):
     )
 
 
+def test_the_order_of_arms_is_what_older_journals_call_it():
+    assert RUNS.conditions(1)["order"] == "interleaved"
+
+
 @pytest.fixture
 def lines(prepared, engine):
     """A case with one repeat of two arms."""

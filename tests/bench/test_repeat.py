@@ -29,7 +29,6 @@ from tests.fast_engine import FastEngine
 from tests.proposers import scripted
 
 THREE = scripted(FINE, FINE, name="three")
-SEQUENTIAL = dataclasses.replace(RUNS, order="sequential")
 
 
 def repeat(prepared, engine, strategies=(ONE, TWO), plan=RUNS, seed=5, **options):
@@ -77,11 +76,6 @@ def test_arms_take_turns_and_each_leads_in_turn(prepared, engine):
         *(("three", 1), ("one", 1), ("two", 1)),
         *(("one", 2), ("two", 2), ("three", 2)),
     ]
-
-
-def test_arms_may_run_one_after_the_other(prepared, engine):
-    entries = repeat(prepared, engine, plan=SEQUENTIAL, lead=1)
-    assert turns(entries) == [("two", 1), ("two", 2), ("one", 1), ("one", 2)]
 
 
 def test_what_lies_behind_is_not_done_again(prepared, engine):

@@ -30,7 +30,6 @@ RECORDED = {
     "repeats": "5+10",
     "time_limit_s": None,
     "seed": 0,
-    "order": "interleaved",
     "noise_check_s": 2.0,
     "roofline": False,
     "reference_kernels": [],

@@ -32,7 +32,7 @@ def refusal(outcome) -> str:
         ("--ansor-run-time=soon", "bad --ansor-run-time 'soon': expected a duration above 0"),
         ("--ansor-run-time=inf", "bad --ansor-run-time 'inf': expected a duration above 0"),
         ("--ansor-repeats=-1", "bad --ansor-repeats '-1': expected a number of repeats such as 5"),
-        ("--ansor-order=random", "'random': expected one of interleaved, sequential"),
+        ("--ansor-check=some", "'some': expected one of winners, all"),
         ("--ansor-max-early-search-ratio=0", "'0': expected a ratio from 1e-6 to 1e6"),
         (
             "--ansor-target=hexagon",

@@ -8,7 +8,7 @@ import pytest
 
 from pytest_ansorbench.records import SCHEMA_VERSION
 from pytest_ansorbench.storage import read_journal
-from pytest_ansorbench.storage.entries import CaseEntry, RoundEntry
+from pytest_ansorbench.storage.entries import CaseEntry
 from tests.plugin.project import trials
 
 #: Of sessions that measure for real.
@@ -27,7 +27,7 @@ def journal(project):
 
 def test_help_lists_every_option_and_the_marker_has_its_own(project):
     text = project.pytest("--help").out
-    for word in ("strategy", "case", "trials", "round", "repeats", "seed", "order", "target"):
+    for word in ("strategy", "case", "trials", "round", "repeats", "seed", "target"):
         assert f"--ansor-{word}=" in text
         assert f"ansor_{word} (string)" in text
     assert "@pytest.mark.ansor_bench(" in project.pytest("--markers").out
@@ -40,15 +40,6 @@ def test_trials_round_repeats_and_seed(project):
     )
     assert sorted({run["seed"] for run in made}) == [7, 8, 9]
     assert all(len(trials(run)) == 3 == len(run["rounds"]) for run in made)
-
-
-@pytest.mark.usefixtures("fast_engine")
-def test_order(project):
-    outcome = project.bench("--ansor-order=sequential", "--ansor-repeats=2")
-    assert outcome.code == 0, outcome.text
-    rounds = [entry for entry in journal(project).entries if isinstance(entry, RoundEntry)]
-    names = [[entry.strategy for entry in rounds if entry.seed == seed] for seed in (0, 1)]
-    assert names == [["one", "one", "two", "two"], ["two", "two", "one", "one"]]
 
 
 def test_case_selects_by_id(project):
