@@ -480,13 +480,6 @@ OPTIONS: Final = (
         values.outputs,
         repeatable=True,
     ),
-    Option(
-        "files.github",
-        "github auto|off",
-        "whether verdicts and table go to the step summary of GitHub Actions",
-        values.choice("auto", "off"),
-        default="auto",
-    ),
     Option("files.save", "save NAME", "store the result under this name", values.text("main")),
     Option("files.autosave", "autosave", "store the result under the commit's id and the time"),
     Option(

@@ -79,7 +79,6 @@ class FileSettings:
 
     json: Path | None = None
     report: tuple[Output, ...] = ()
-    github: Literal["auto", "off"] = "auto"
     save: str | None = None
     autosave: bool = False
     storage: Path = field(default=Path(".ansor_bench"))

@@ -82,7 +82,7 @@ class Saving:
         https://docs.github.com/actions/reference/workflows-and-actions/workflow-commands
         """
         path = os.environ.get("GITHUB_STEP_SUMMARY")
-        if not path or self._files.github == "off":
+        if not path:
             return
         report = short_report(result, suites, self._settings)
         problem = ""
@@ -95,8 +95,7 @@ class Saving:
         except OSError as error:
             problem = str(error)
         if problem:
-            flag = flag_of("files.github")
-            self._notes.append(f"no step summary: {problem}; {flag} off leaves it out")
+            self._notes.append(f"no step summary: {problem}")
 
 
 def _autosave_name(result: Result) -> str:

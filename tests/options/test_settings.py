@@ -77,7 +77,6 @@ RECORDED = {
     "benchmark": False,
     "json": None,
     "report": [],
-    "github": "auto",
     "save": None,
     "autosave": False,
     "storage": ".ansor_bench",

@@ -57,8 +57,6 @@ def test_a_step_of_github_actions_gets_the_verdicts_and_the_table(saved, monkeyp
     summary = saved.root / "summary.md"
     summary.write_text("before\n")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
-    assert saved.bench(REPLAY, "--ansor-github=off").code == 0
-    assert summary.read_text() == "before\n"
     assert saved.bench(REPLAY).code == 0
     text = summary.read_text()
     assert text.startswith("before\n") and "| case" in text and "reaches default's" in text
@@ -68,7 +66,7 @@ def test_a_summary_that_cannot_be_written_is_a_note(saved, monkeypatch):
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(saved.root))
     outcome = saved.bench(REPLAY)
     assert outcome.code == 0
-    assert "no step summary: " in outcome.out and "--ansor-github off" in outcome.out
+    assert "no step summary: [Errno 21] Is a directory" in outcome.out
 
 
 def test_a_summary_that_grows_too_long_is_shortened_and_says_so(saved, monkeypatch):
