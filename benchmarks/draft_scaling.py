@@ -2,10 +2,10 @@
 
     python benchmarks/draft_scaling.py RESULT.json [RESULT.json ...]
 
-Reads runs of `draft` and its relatives from results, e.g. those of `vendor.py` (1,000 trials) and
-`networks.py` (many tasks). Prints for each run the seconds of proposing and learning a trial, in
-milliseconds, over the trials up to 64, 128, 256, 512 and 1,000, each part by itself, and the number
-of its tasks. Runs nothing.
+Reads runs of `draft` and its relatives from results, e.g. of an operator by 1,000 trials and of
+networks, which have many tasks. Prints for each run the seconds of proposing and learning a trial,
+in milliseconds, over the trials up to 64, 128, 256, 512 and 1,000, each part by itself, and the
+number of its tasks. Runs nothing.
 """
 
 from __future__ import annotations
