@@ -118,9 +118,7 @@ def report(folder: Path, seeds: Sequence[int] | None) -> str:
     found = merged(path for name in names for path in folder.glob(name))
     limits = {"max_suite_search_ratio": 0.2, "min_suite_throughput_ratio": 1.0}
     judged = judge_result(replace(found, settings={**found.settings, **limits}))
-    shown = result_report(
-        judged.cases, judged.criteria, Layout(COLUMNS), suites=judged.suites, explained="fully"
-    )
+    shown = result_report(judged, Layout(COLUMNS), explained="fully")
     return f"{Terminal().render(shown)}\n{_way(found)}\n\n{_costs(found)}"
 
 

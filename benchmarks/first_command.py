@@ -72,7 +72,7 @@ def report() -> str:
             minutes = notes[path.name].split()[0]
             arrived = f"{arm.reached} of {arm.runs}"
             rows.append([path.name[:2], minutes, arm.strategy, arrived, *_told(verdict)])
-        text = Terminal().render(result_report(judged.cases, judged.criteria))
+        text = Terminal().render(result_report(judged))
         sentences += [f"{path.name[:2]}: {line}" for line in text.split("\n\n")[0].split("\n")]
     return "\n".join([tabulate(rows, HEADS, disable_numparse=True), "", *sentences])
 

@@ -82,7 +82,7 @@ def told() -> tuple[str, bool]:
     for part, (_, wanted) in PARTS.items():
         path = RESULTS / f"planted-{part}.json.gz"
         judged = judge_result(read_result(path))
-        report = result_report(judged.cases, judged.criteria, Layout(COLUMNS), detailed=False)
+        report = result_report(judged, Layout(COLUMNS))
         parts += [f"$ ansor-bench show {path.name} --columns {','.join(COLUMNS)}", ""]
         parts += [Terminal().render(report), ""]
         for verdict in judged.cases[0].verdicts:

@@ -25,13 +25,14 @@ from pytest_ansorbench.records import (
     Result,
     Round,
     Run,
+    SuiteVerdict,
     TaskRecord,
     Trial,
     TrialStatus,
     Yardsticks,
 )
 from pytest_ansorbench.stats.criteria import Criteria
-from pytest_ansorbench.stats.judging import judge_arms
+from pytest_ansorbench.stats.judging import JudgedResult, judge_arms
 from pytest_ansorbench.stats.limits import Limits
 from pytest_ansorbench.storage import fingerprint
 
@@ -201,6 +202,15 @@ def make_noise(moment: Moment = "start", *, machine: str = "", **trace: Any) -> 
     return MachineNoise(
         machine or fingerprint(MACHINE), moment, "2024-01-02T03:04:05+00:00", make_trace(**trace)
     )
+
+
+def make_judged(
+    *cases: CaseResult,
+    suites: tuple[SuiteVerdict, ...] = (),
+    noise: tuple[MachineNoise, ...] = (),
+) -> JudgedResult:
+    """Build a judged result."""
+    return JudgedResult(cases, suites, CRITERIA, noise, {})
 
 
 def make_result(*cases: CaseResult) -> Result:

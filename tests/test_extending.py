@@ -181,7 +181,7 @@ from pytest_ansorbench.stats.judging import judge_result
 from pytest_ansorbench.storage import read_result
 
 judged = judge_result(read_result(Path("saved.json")))
-print(RENDERERS["tabs"].render(result_report(judged.cases, judged.criteria)))
+print(RENDERERS["tabs"].render(result_report(judged)))
 """
 
 

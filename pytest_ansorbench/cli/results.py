@@ -153,16 +153,7 @@ def _show(given: argparse.Namespace) -> int:
     read = path, result = read_stored(given.storage, given.result)
     check_outputs((one.path for one in outputs), [path])
     judged = _judged(result, given, [read])
-    report = result_report(
-        judged.cases,
-        judged.criteria,
-        layout,
-        suites=judged.suites,
-        noise=result.noise,
-        machines=result.machines,
-        detailed=given.verbose,
-    )
-    put_out(report, outputs)
+    put_out(result_report(judged, layout, detailed=given.verbose), outputs)
     return _exit_code(judged)
 
 
@@ -222,12 +213,8 @@ def _report(given: argparse.Namespace) -> int:
     judged = _judged(result, given, read)
     reports = {
         has_room: full_report(
-            judged.cases,
-            judged.criteria,
+            judged,
             layout,
-            suites=judged.suites,
-            noise=result.noise,
-            machines=result.machines,
             scripts=scripts_of(result) if has_room else (),
             rests_on=provenance(result, command_line(result.settings)),
         )

@@ -350,10 +350,10 @@ class Bench:
         """Print the table of everything that finished, and write the reports."""
         result, reporter = self._result(), terminalreporter
         if result.cases:
-            suites = self._verdicts(result)
+            result = replace(result, suites=self._verdicts(result))
             reporter.section("ansor bench")
             verbosity = reporter.verbosity
-            print_report(reporter, short_report(result, suites, self._settings, verbosity))
+            print_report(reporter, short_report(result, self._settings, verbosity))
             if not verbosity:
                 reporter.write_line("-v explains the columns and tells more of each case")
         if self._baseline is not None and self._baseline.changes:
@@ -367,8 +367,8 @@ class Bench:
             )
             print_report(reporter, report)
         if result.cases:
-            self._saving.write_reports(result, suites, reporter)
-            self._saving.summarize_step(result, suites)
+            self._saving.write_reports(result, reporter)
+            self._saving.summarize_step(result)
         unasked = (f"{gates} ({counted(n, 'test')})" for gates, n in self._unasked.items())
         for note in (*unasked, *self._notes, *self._saving.unwritten):
             reporter.write_line(note)

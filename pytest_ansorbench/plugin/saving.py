@@ -16,7 +16,7 @@ from pytest_ansorbench.options.declarations import flag_of
 from pytest_ansorbench.options.refusals import in_options
 from pytest_ansorbench.options.settings import Settings
 from pytest_ansorbench.plugin.showing import short_report, whole_report, write_text
-from pytest_ansorbench.records import Result, SuiteVerdict
+from pytest_ansorbench.records import Result
 from pytest_ansorbench.report import fitted, write_report
 from pytest_ansorbench.storage import StorageError, save_numbered, write_result
 from pytest_ansorbench.winners import scripts_of
@@ -64,19 +64,17 @@ class Saving:
             path = save_numbered(result, self._root / self._files.storage, name)
             self._notes.append(f"saved: {path}")
 
-    def write_reports(
-        self, result: Result, suites: Sequence[SuiteVerdict], reporter: pytest.TerminalReporter
-    ) -> None:
+    def write_reports(self, result: Result, reporter: pytest.TerminalReporter) -> None:
         """Write the reports that were asked for."""
         for output in self._files.report:
             scripts = scripts_of(result) if output.has_room else ()
-            report = whole_report(result, suites, self._settings, scripts)
+            report = whole_report(result, self._settings, scripts)
             with self._written(f"{flag_of('files.report')} {output}"):
                 write_report(report, [output], partial(write_text, reporter))
                 if output.path is not None:
                     self._notes.append(f"written: {output.path}")
 
-    def summarize_step(self, result: Result, suites: Sequence[SuiteVerdict]) -> None:
+    def summarize_step(self, result: Result) -> None:
         """Add the result to the summary of a step of GitHub Actions.
 
         https://docs.github.com/actions/reference/workflows-and-actions/workflow-commands
@@ -84,7 +82,7 @@ class Saving:
         path = os.environ.get("GITHUB_STEP_SUMMARY")
         if not path:
             return
-        report = short_report(result, suites, self._settings)
+        report = short_report(result, self._settings)
         problem = ""
         try:
             with Path(path).open("a", encoding="utf-8") as summary:

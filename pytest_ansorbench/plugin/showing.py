@@ -11,7 +11,7 @@ import pytest
 
 from pytest_ansorbench.bench import Progress, Silent
 from pytest_ansorbench.options.settings import Settings, command_line
-from pytest_ansorbench.records import Outcome, Result, SuiteVerdict
+from pytest_ansorbench.records import Outcome, Result
 from pytest_ansorbench.report import (
     LiveLine,
     LiveTable,
@@ -22,6 +22,7 @@ from pytest_ansorbench.report import (
     provenance,
     result_report,
 )
+from pytest_ansorbench.stats.judging import JudgedResult
 from pytest_ansorbench.winners import Script
 
 #: The colours that pytest gives to what failed, to warnings and to what passed.
@@ -42,40 +43,31 @@ def print_report(reporter: pytest.TerminalReporter, report: Report) -> None:
     write_text(reporter, terminal.render(report))
 
 
-def short_report(
-    result: Result, suites: Sequence[SuiteVerdict], settings: Settings, verbosity: int = 0
-) -> Report:
+def short_report(result: Result, settings: Settings, verbosity: int = 0) -> Report:
     """The table and what explains it; more of each case if more is asked for."""
     if verbosity > 1:
-        return whole_report(result, suites, settings)
+        return whole_report(result, settings)
     return result_report(
-        result.cases,
-        settings.criteria,
+        _judged(result, settings),
         settings.table.layout,
-        suites=suites,
-        noise=result.noise,
-        machines=result.machines,
         explained="fully" if verbosity else "briefly",
         detailed=verbosity > 0,
     )
 
 
-def whole_report(
-    result: Result,
-    suites: Sequence[SuiteVerdict],
-    settings: Settings,
-    scripts: Sequence[Script] = (),
-) -> Report:
+def whole_report(result: Result, settings: Settings, scripts: Sequence[Script] = ()) -> Report:
     """All that is known of a result."""
     return full_report(
-        result.cases,
-        settings.criteria,
+        _judged(result, settings),
         settings.table.layout,
-        suites=suites,
-        noise=result.noise,
-        machines=result.machines,
         scripts=scripts,
         rests_on=provenance(result, command_line(result.settings)),
+    )
+
+
+def _judged(result: Result, settings: Settings) -> JudgedResult:
+    return JudgedResult(
+        result.cases, result.suites, settings.criteria, result.noise, result.machines
     )
 
 

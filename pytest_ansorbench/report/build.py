@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Literal
 
-from pytest_ansorbench.records import CaseResult, MachineNoise, SuiteVerdict
+from pytest_ansorbench.records import CaseResult, MachineNoise
 from pytest_ansorbench.report.changes import changes_notes, changes_table
 from pytest_ansorbench.report.conditions import (
     caches_lines,
@@ -41,6 +40,7 @@ from pytest_ansorbench.search import TaskDescription
 from pytest_ansorbench.stats.changes import CaseChanges
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.distribution import case_ways
+from pytest_ansorbench.stats.judging import JudgedResult
 
 if TYPE_CHECKING:
     from pytest_ansorbench.winners import Script
@@ -50,13 +50,9 @@ Explanation = Literal["not", "briefly", "fully"]
 
 
 def result_report(
-    cases: Sequence[CaseResult],
-    criteria: Criteria,
+    judged: JudgedResult,
     layout: Layout = Layout(),  # noqa: B008 -- frozen
     *,
-    suites: Sequence[SuiteVerdict] = (),
-    noise: Sequence[MachineNoise] = (),
-    machines: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
     explained: Explanation = "not",
     detailed: bool = False,
 ) -> Report:
@@ -66,20 +62,20 @@ def result_report(
     caches were found, the controls, the noise and warnings about machines; with details the gates
     of the suite and those of the cases.
     """
+    cases, suites, criteria = judged.cases, judged.suites, judged.criteria
     details = [case_details(case, case_ways(case, criteria)) for case in cases] if detailed else []
     gates = suite_lines(suites) if detailed else Lines(())
-    of_noise = noise_details(noise) if detailed else noise_lines(noise)
-    explanation = _explanation(cases, criteria, layout, explained)
+    of_noise = noise_details(judged.noise) if detailed else noise_lines(judged.noise)
     return Report.of(
-        Section("verdicts", _opening(cases, suites, criteria)),
+        Section("verdicts", _opening(judged)),
         case_table(cases, layout, suites),
         Section(
             "notes",
             (
                 gates,
                 repeats_lines(cases, suites),
-                *explanation,
-                *_conditions(cases, criteria, of_noise, noise, machines),
+                *_explanation(judged, layout, explained),
+                *_conditions(judged, of_noise),
             ),
         ),
         *details,
@@ -87,13 +83,9 @@ def result_report(
 
 
 def full_report(
-    cases: Sequence[CaseResult],
-    criteria: Criteria,
+    judged: JudgedResult,
     layout: Layout = Layout(),  # noqa: B008 -- frozen
     *,
-    suites: Sequence[SuiteVerdict] = (),
-    noise: Sequence[MachineNoise] = (),
-    machines: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
     scripts: Sequence[Script] = (),
     rests_on: Section | None = None,
 ) -> Report:
@@ -103,21 +95,22 @@ def full_report(
     details, curves, phases, sketches, failures and the schedules written out; then what it rests
     on.
     """
+    cases, suites = judged.cases, judged.suites
     of_cases = (
         section
         for case in sort_cases(cases, layout.sort)
-        for section in _of_case(case, criteria, scripts)
+        for section in _of_case(case, judged.criteria, scripts)
     )
     return Report.of(
-        Section("verdicts", (*_opening(cases, suites, criteria), suite_lines(suites))),
+        Section("verdicts", (*_opening(judged), suite_lines(suites))),
         Section("suite", tuple(forests(cases, suites))),
         case_table(cases, layout, suites),
         Section(
             "notes",
             (
                 repeats_lines(cases, suites),
-                *_explanation(cases, criteria, layout, "fully"),
-                *_conditions(cases, criteria, noise_details(noise), noise, machines),
+                *_explanation(judged, layout, "fully"),
+                *_conditions(judged, noise_details(judged.noise)),
             ),
         ),
         *of_cases,
@@ -125,10 +118,9 @@ def full_report(
     )
 
 
-def _opening(
-    cases: Sequence[CaseResult], suites: Sequence[SuiteVerdict], criteria: Criteria
-) -> tuple[Lines, ...]:
-    return (unjudged_lines(cases), verdict_lines(cases, suites, criteria.goal), peer_lines(cases))
+def _opening(judged: JudgedResult) -> tuple[Lines, ...]:
+    verdicts = verdict_lines(judged.cases, judged.suites, judged.criteria.goal)
+    return (unjudged_lines(judged.cases), verdicts, peer_lines(judged.cases))
 
 
 def _of_case(case: CaseResult, criteria: Criteria, scripts: Sequence[Script]) -> Iterator[Section]:
@@ -172,10 +164,9 @@ def tasks_report(tasks: Sequence[TaskDescription]) -> Report:
     return Report.of(tasks_table(tasks), tasks_sums(tasks))
 
 
-def _explanation(
-    cases: Sequence[CaseResult], criteria: Criteria, layout: Layout, explained: Explanation
-) -> tuple[Lines, ...]:
+def _explanation(judged: JudgedResult, layout: Layout, explained: Explanation) -> tuple[Lines, ...]:
     """What the columns mean, and which progress counts."""
+    cases, criteria = judged.cases, judged.criteria
     columns = layout.columns_for(cases)
     repeats = [case.repeats for case in cases if case.runs]
     match explained:
@@ -188,25 +179,20 @@ def _explanation(
             return words, progress_lines(cases, criteria)
 
 
-def _conditions(
-    cases: Sequence[CaseResult],
-    criteria: Criteria,
-    of_noise: Lines,
-    noise: Sequence[MachineNoise],
-    machines: Mapping[str, Mapping[str, Any]],
-) -> tuple[Lines, ...]:
+def _conditions(judged: JudgedResult, of_noise: Lines) -> tuple[Lines, ...]:
     """What was searched, how caches were found, what the controls and the machines did."""
+    cases = judged.cases
     return (
         space_lines(cases),
         stage_lines(cases),
         caches_lines(cases),
         checked_lines(cases),
-        control_lines(cases, criteria),
+        control_lines(cases, judged.criteria),
         peak_lines(cases),
         of_noise,
         landscape_lines(cases),
         recorded_lines(cases),
         winner_warnings(cases),
-        machine_warnings(cases, machines),
-        noise_warnings(noise),
+        machine_warnings(cases, judged.machines),
+        noise_warnings(judged.noise),
     )

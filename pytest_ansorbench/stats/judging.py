@@ -11,6 +11,7 @@ from pytest_ansorbench.records import (
     CaseResult,
     Comparison,
     Gate,
+    MachineNoise,
     Result,
     Run,
     SuiteVerdict,
@@ -75,6 +76,8 @@ class JudgedResult:
     cases: tuple[CaseResult, ...]
     suites: tuple[SuiteVerdict, ...]
     criteria: Criteria
+    noise: tuple[MachineNoise, ...]
+    machines: Mapping[str, Any]
 
 
 def judge_result(result: Result) -> JudgedResult:
@@ -103,7 +106,7 @@ def judge_result(result: Result) -> JudgedResult:
 
     cases = tuple(map(judged, result.cases))
     suites = judge_suites(cases, criteria, limits, family=suite_family, lost=result.lost)
-    return JudgedResult(cases, suites, criteria)
+    return JudgedResult(cases, suites, criteria, result.noise, result.machines)
 
 
 def faults_of(result: Result) -> Iterator[str]:

@@ -39,6 +39,7 @@ from pytest_ansorbench.strategies.proposer import DecisionPolicy
 from tests.landscapes.recorded import LANDSCAPES, timed
 from tests.pages import REPOSITORY, page
 from tests.strategies.point_searches import brief
+from tests.synthetic import make_judged
 
 OF_PROGRAMS = ("autotvm-loops", "autotvm-relations", "autotvm-treegru")
 """Their models are told of programs, which a landscape does not have."""
@@ -276,7 +277,7 @@ def test_verdicts_are_labelled_and_gate_nothing(landscape):
     measured = replace(case, runs=tuple(replace(run, landscape="") for run in case.runs))
     verdicts = judge_arms(case.strategies, measured.runs, Criteria(), limits)
     assert len(verdicts[0].gates) == 2
-    text = RENDERERS["terminal"].render(result_report(result.cases, Criteria()))
+    text = RENDERERS["terminal"].render(result_report(make_judged(*result.cases)))
     assert f"6 runs searched {landscape.fingerprint}, not a machine" in text
     allowances = [Allowance.parse("search_time:1%")]
     for before, incomparable in ((result, False), (replace(result, cases=(measured,)), True)):

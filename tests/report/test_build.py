@@ -22,7 +22,7 @@ from pytest_ansorbench.report.sections import Code
 from pytest_ansorbench.search import TaskDescription
 from pytest_ansorbench.stats.changes import CaseChanges, Change
 from tests.report.rendered import lines_of, simple_cells
-from tests.synthetic import CRITERIA, make_case_result, make_run
+from tests.synthetic import make_case_result, make_judged, make_run
 
 GATE = Gate("search_ratio", 1.05, "broken", "beyond", Estimate(1.5, 1.2, 1.9), 5, 0.01)
 CHANGE = Change("conv2d", "fast", "search_ratio", 0.5, 0.75, Estimate(1.5, 1.2, 1.9), GATE)
@@ -34,7 +34,7 @@ def keys(report: Report) -> list[str]:
 
 
 def test_a_result_is_a_table_if_there_is_nothing_to_say_of_it() -> None:
-    assert keys(result_report([make_case_result()], CRITERIA)) == ["verdicts", "cases"]
+    assert keys(result_report(make_judged(make_case_result()))) == ["verdicts", "cases"]
 
 
 def test_legend_controls_and_warnings_are_notes_in_this_order() -> None:
@@ -43,15 +43,15 @@ def test_legend_controls_and_warnings_are_notes_in_this_order() -> None:
     busy = MachineState(0.9, 0.0, None, None)
     runs = tuple(dataclasses.replace(run, before=busy) for run in case.runs)
     case = dataclasses.replace(case, runs=runs)
-    report = result_report([case], CRITERIA, Layout(("case", "verdict")), explained="fully")
+    report = result_report(make_judged(case), Layout(("case", "verdict")), explained="fully")
     assert keys(report) == ["verdicts", "cases", "notes"]
     starts = [line.split(":")[0] for line in lines_of(report.sections[2])]
     assert starts == ["verdict", "control", "warning"]
 
 
 def test_details_are_a_section_for_each_case() -> None:
-    cases = [make_case_result("a"), make_case_result("b")]
-    report = result_report(cases, CRITERIA, detailed=True)
+    judged = make_judged(make_case_result("a"), make_case_result("b"))
+    report = result_report(judged, detailed=True)
     assert keys(report) == ["verdicts", "cases", "details", "details"]
     assert [section.subject for section in report.sections[2:]] == ["a", "b"]
 
@@ -62,14 +62,14 @@ def test_the_legend_counts_the_seeds_of_all_cases() -> None:
         [make_run("two", seed=seed) for seed in range(2)],
         {"fast": [make_run("two", "fast", seed) for seed in range(2)]},
     )
-    report = result_report([make_case_result(), two], CRITERIA, explained="fully")
+    report = result_report(make_judged(make_case_result(), two), explained="fully")
     assert "over 2 to 4 seeds" in "\n".join(lines_of(report.sections[2]))
 
 
 def test_a_full_report_goes_from_the_verdicts_to_what_they_rest_on() -> None:
-    cases = [make_case_result("b"), make_case_result("a")]
+    judged = make_judged(make_case_result("b"), make_case_result("a"))
     rests_on = Section("provenance", (Code("to reproduce", "pytest", "sh"),))
-    report = full_report(cases, CRITERIA, Layout(sort="case"), rests_on=rests_on)
+    report = full_report(judged, Layout(sort="case"), rests_on=rests_on)
     assert keys(report) == [
         *("verdicts", "suite", "cases", "notes"),
         *("details", "curves", "pictures") * 2,
@@ -80,34 +80,35 @@ def test_a_full_report_goes_from_the_verdicts_to_what_they_rest_on() -> None:
 
 def test_a_full_report_of_one_strategy_has_no_verdict() -> None:
     alone = CaseResult("conv2d", ("default",), (make_run(),), ())
-    assert keys(full_report([alone], CRITERIA))[:1] == ["cases"]
+    assert keys(full_report(make_judged(alone)))[:1] == ["cases"]
 
 
 def test_no_case_is_a_report_too() -> None:
-    report = result_report([], CRITERIA, explained="fully", detailed=True)
+    report = result_report(make_judged(), explained="fully", detailed=True)
     assert lines_of(report.sections[0]) == ["no results: no case was run"]
 
 
 def test_in_brief_only_ratios_and_intervals_are_explained() -> None:
-    report = result_report([make_case_result()], CRITERIA, explained="briefly")
+    judged = make_judged(make_case_result())
+    report = result_report(judged, explained="briefly")
     assert lines_of(report.sections[2]) == [
         "S: search time to the reference's upper throughputs, below 1 it is sooner; throughput "
         "ratio: of the final kernels, above 1 its are faster",
         "[low, high]: 95% interval over 4 seeds",
     ]
-    few = result_report([make_case_result()], CRITERIA, Layout(("case",)), explained="briefly")
+    few = result_report(judged, Layout(("case",)), explained="briefly")
     assert keys(few) == ["verdicts", "cases"]
 
 
 def test_a_case_without_runs_denies_no_interval() -> None:
     empty = CaseResult("matmul", ("default", "fast"), (), ())
-    report = result_report([make_case_result(), empty], CRITERIA, explained="briefly")
+    report = result_report(make_judged(make_case_result(), empty), explained="briefly")
     assert "[low, high]: 95% interval over 4 seeds" in lines_of(report.sections[2])
 
 
 def test_an_unknown_sort_key_is_refused() -> None:
     with pytest.raises(ColumnError, match="bad sort key 'foo'"):
-        result_report([make_case_result()], CRITERIA, Layout(sort="foo"))
+        result_report(make_judged(make_case_result()), Layout(sort="foo"))
 
 
 def test_changes_are_a_table_and_notes() -> None:

@@ -9,9 +9,8 @@ import pytest
 
 from pytest_ansorbench.report import changes_report, noise_changes, result_report
 from pytest_ansorbench.report.noise_notes import noise_details, noise_lines, noise_warnings
-from pytest_ansorbench.stats.criteria import Criteria
 from tests.report.rendered import lines_of
-from tests.synthetic import make_case_result, make_noise
+from tests.synthetic import make_case_result, make_judged, make_noise
 
 QUIET = {"scatter": 0.002, "noise": 0.002, "memory_s": 0.05}
 NOISY = {"scatter": 0.12, "noise": 0.01, "memory_s": 0.2}
@@ -110,11 +109,10 @@ def test_machines_that_are_not_the_same_are_not_compared():
 
 
 def test_reports_have_it_below_the_table():
-    cases = [make_case_result()]
-    noise = (START, NOISY_END)
-    text = lines_of(*result_report(cases, Criteria(), noise=noise).sections)
+    judged = make_judged(make_case_result(), noise=(START, NOISY_END))
+    text = lines_of(*result_report(judged).sections)
     assert [line.split(":")[0] for line in text[-2:]] == ["noise", "warning"]
-    detailed = lines_of(*result_report(cases, Criteria(), noise=noise, detailed=True).sections)
+    detailed = lines_of(*result_report(judged, detailed=True).sections)
     assert sum(line.startswith("noise at the ") for line in detailed) == 2
     compared = changes_report([], "--any", noise_before=(START,), noise_after=(NOISY_END,))
     assert lines_of(*compared.sections)[-1].startswith("the machine was much noisier now")

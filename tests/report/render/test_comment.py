@@ -22,10 +22,9 @@ from pytest_ansorbench.report.sections import (
     Section,
     Table,
 )
-from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.limits import Limits
 from tests.report.rendered import markdown_cells
-from tests.synthetic import make_case_result, named
+from tests.synthetic import make_case_result, make_judged, named
 
 COLUMNS = (Column("case", "case", kind="words"), Column("verdict", "verdict", kind="words"))
 
@@ -109,7 +108,7 @@ def test_without_room_there_is_nothing(size):
 def test_a_comment_on_hundreds_of_real_cases_fits():
     holds, broken = (make_case_result(limits=Limits({"search_ratio": at})) for at in (0.9, 0.1))
     cases = [named(broken if at == 700 else holds, f"conv2d-{'n' * 60}-{at}") for at in range(800)]
-    text = Comment().render(result_report(cases, Criteria()))
+    text = Comment().render(result_report(make_judged(*cases)))
     assert 60_000 < len(text.encode()) <= 65_000
     assert text.startswith(f"{MARK}\n\n{cases[700].case}: ")
     assert rows(text)[0][0] == cases[700].case

@@ -28,7 +28,7 @@ from pytest_ansorbench.report.sections import (
 )
 from pytest_ansorbench.stats.limits import Limits
 from pytest_ansorbench.stats.suite import judge_suites
-from tests.synthetic import CRITERIA, make_case_result
+from tests.synthetic import CRITERIA, make_case_result, make_judged
 
 BROWSER = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
@@ -180,7 +180,7 @@ def test_in_the_dark_its_paper_is_dark(tmp_path) -> None:
 
 def test_a_whole_report_is_a_page() -> None:
     cases = [make_case_result("a"), make_case_result("b")]
-    report = full_report(cases, CRITERIA, suites=judge_suites(cases, CRITERIA, Limits({})))
-    text = Html().render(report)
+    suites = judge_suites(cases, CRITERIA, Limits({}))
+    text = Html().render(full_report(make_judged(*cases, suites=suites)))
     assert text.count("<article") == 2
     assert text.count("<svg") == 2 + 2 * 4
