@@ -12,7 +12,12 @@ from typing import TYPE_CHECKING, Any
 from pytest_ansorbench.bench.arms import Arm
 from pytest_ansorbench.bench.blocks import Block, Executor
 from pytest_ansorbench.bench.experiment import Experiment
-from pytest_ansorbench.bench.history import CaseJournal, NoiseHistory, case_histories
+from pytest_ansorbench.bench.history import (
+    CaseHistory,
+    CaseJournal,
+    NoiseHistory,
+    case_histories,
+)
 from pytest_ansorbench.bench.progress import Silent
 from pytest_ansorbench.bench.reference import SavedReference, StandIn
 from pytest_ansorbench.bench.repeats import FixedRepeats, Plan
@@ -60,7 +65,7 @@ class Session:
         self._executor: Executor | None = None
         self._began_on: Mapping[str, Any] = {}
         self._noise = NoiseHistory.of(past)
-        self._machines: dict[str, Mapping[str, Any]] = {}
+        self._begun: list[CaseHistory] = []  # of all cases, the one that runs included
         self._journal: Journal | None = None
         self._planned: tuple[str, ...] = ()
         self._labels = set[str]()  # of the cases that were begun
@@ -164,6 +169,7 @@ class Session:
         experiment = Experiment(
             block, plan, self.executor, journal, progress or Silent(), stand_ins
         )
+        self._begun.append(journal.history)
         try:
             experiment.run()
         except KeyboardInterrupt:
@@ -190,7 +196,10 @@ class Session:
 
     @property
     def machines(self) -> Mapping[str, Any]:
-        return {**self._noise.machines, **self._machines}
+        machines: dict[str, Mapping[str, Any]] = {**self._noise.machines}
+        for history in self._begun:
+            machines |= history.machines
+        return machines
 
     @property
     def noise(self) -> tuple[MachineNoise, ...]:
@@ -234,7 +243,6 @@ class Session:
 
     def _keep(self, experiment: Experiment) -> CaseResult:
         result = experiment.judged()
-        self._machines |= experiment.journal.history.machines
         self._results.append(result)
         self._experiments.append(experiment)
         return result

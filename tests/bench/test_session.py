@@ -10,11 +10,17 @@ from contextlib import nullcontext
 
 import pytest
 
-from pytest_ansorbench.bench import FixedRepeats, UnsupportedCaseError, Watch
+from pytest_ansorbench.bench import (
+    FixedRepeats,
+    RepeatsUntilSettled,
+    UnsupportedCaseError,
+    Watch,
+)
 from pytest_ansorbench.budget import UNLIMITED_TRIALS, Budget, Trials
 from pytest_ansorbench.measure.engine import EngineError
 from pytest_ansorbench.measure.side_by_side import SideBySide
 from pytest_ansorbench.search import ResumeError
+from pytest_ansorbench.stats.looks import Looks
 from pytest_ansorbench.storage import fingerprint, read_journal
 from pytest_ansorbench.storage.entries import CaseEntry, FinalEntry, RoundEntry
 from pytest_ansorbench.strategies import Registry
@@ -430,6 +436,18 @@ def test_the_machine_is_recorded_with_every_repeat(make_session, target):
     begun = [entry.machine["cpu"] for entry in entries if type(entry).__name__ == "RepeatEntry"]
     assert begun == ["made up", "made up"]
     assert list(session.machines) == [fingerprint(FastEngine(target).machine)]
+
+
+def test_the_machine_of_a_case_is_known_while_it_is_decided_on_repeats(make_session):
+    session, known = make_session(), []
+
+    def gates(result):
+        known.append(set(result.machines) <= set(session.machines))
+        return ()
+
+    looking = RepeatsUntilSettled(0, Looks(1, 2), further_gates=gates)
+    session.run(CASE, [ONE], dataclasses.replace(PLAN, repeats=looking))
+    assert known and all(known)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -90,6 +90,15 @@ def test_a_live_session_is_compared_with_one_before(project):
     assert "another machine" not in outcome.out
 
 
+@pytest.mark.usefixtures("fast_engine")
+def test_allowances_decide_on_repeats_without_a_look_at_the_noise(project):
+    assert project.bench("--ansor-save=main").code == 0
+    outcome = project.bench(
+        "--ansor-repeats=1:2", "--ansor-compare=main", "--ansor-compare-fail=throughput:99%"
+    )
+    assert outcome.code == 0, outcome.text
+
+
 def test_a_figure_that_got_worse_fails_its_own_test(stored):
     alter(stored, lambda data: speed_up(data, 1.1))
     outcome = stored.bench(
