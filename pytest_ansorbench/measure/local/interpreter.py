@@ -19,6 +19,8 @@ from pytest_ansorbench.measure.engine import EngineError
 from pytest_ansorbench.measure.local.channel import Channel, ChannelClosed
 
 _NONE: Final[Mapping[str, str]] = MappingProxyType({})
+_OWN: Final = ("PYTHONHOME", "PYTHONPATH", "TVM_LIBRARY_PATH")
+"""Variables by which this interpreter may find TVM; another one has a TVM of its own."""
 _PR_SET_PDEATHSIG: Final = 1
 _START_S: Final = 180.0
 """Importing TVM and compiling a first kernel takes 2 s; a cold disk takes longer."""
@@ -42,6 +44,8 @@ class Interpreter:
         environment: Mapping[str, str] = _NONE,
     ) -> None:
         self._python = python or sys.executable
+        withheld = () if python is None else _OWN
+        inherited = {name: one for name, one in os.environ.items() if name not in withheld}
         ours, theirs = socket.socketpair()
         self._log = anonymous_file()
         with theirs:
@@ -52,7 +56,7 @@ class Interpreter:
                     stdout=self._log,
                     stderr=self._log,
                     # Warnings in there are not the user's, who may have made them errors.
-                    env={**os.environ, "PYTHONWARNINGS": "ignore", **environment},
+                    env={**inherited, "PYTHONWARNINGS": "ignore", **environment},
                     pass_fds=[theirs.fileno()],
                     start_new_session=True,
                 )

@@ -176,6 +176,19 @@ def test_a_process_can_end_with_its_parent():
     gone([child])
 
 
+def test_another_interpreter_does_not_look_for_tvm_where_this_one_does(monkeypatch, tmp_path):
+    python = tmp_path / "python"
+    python.write_text('#!/bin/sh\necho "$PYTHONHOME$PYTHONPATH$TVM_LIBRARY_PATH$OTHERWISE"\n')
+    python.chmod(0o755)
+    for name in ("PYTHONHOME", "PYTHONPATH", "TVM_LIBRARY_PATH", "OTHERWISE"):
+        monkeypatch.setenv(name, name)
+    process = Interpreter(str(python), "some.module")
+    try:
+        assert process.died_of() == ("worker exited with code 0", ": OTHERWISE")
+    finally:
+        process.close()
+
+
 def test_without_fork_nothing_is_measured(monkeypatch):
     monkeypatch.delattr(os, "fork")
     with pytest.raises(EngineError, match="WSL"):
