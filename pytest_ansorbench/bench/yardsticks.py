@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -25,6 +24,7 @@ from pytest_ansorbench.storage import fingerprint, read_peak, write_peak
 from pytest_ansorbench.workloads.networks.apply import with_schedules
 from pytest_ansorbench.yardsticks import PeerProgram, measure_peak, own_kernel, peer_program
 from pytest_ansorbench.yardsticks.first_candidate import first_candidate
+from pytest_ansorbench.yardsticks.own_kernels import tvm_version
 
 if TYPE_CHECKING:
     from tvm import IRModule
@@ -139,7 +139,7 @@ def _own_kernel(
     if prepared.network is not None:
         untuned_s = prepared.network.untuned_s
         if implementation == "untuned" and untuned_s >= _LONG_S:
-            return ReferenceKernel(implementation, metadata.version("apache-tvm"), (untuned_s,))
+            return ReferenceKernel(implementation, tvm_version(engine), (untuned_s,))
         mod = with_schedules(prepared.network.mod, tasks, scheduled)
         return own_kernel(implementation, engine, Program.network(mod), prepared.check)
     program = Program.operator(scheduled[0] or tasks[0].mod)

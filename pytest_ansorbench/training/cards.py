@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from importlib.metadata import version
 from typing import TYPE_CHECKING, TypeVar
+
+from pytest_ansorbench.measure.local.machine import describe_machine
 
 if TYPE_CHECKING:
     import numpy as np
@@ -34,8 +35,9 @@ def cross_predict(
     return [predicted[index] for index in sorted(predicted)]
 
 
-def library_versions() -> dict[str, str]:
-    return {name: version(name) for name in ("apache-tvm", "xgboost", "numpy")}
+def library_versions() -> dict[str, str | None]:
+    packages = describe_machine()["packages"]
+    return {name: packages[name] for name in ("apache-tvm", "xgboost", "numpy")}
 
 
 def rounded(scores: Mapping[str, float]) -> dict[str, float]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import metadata
 from typing import TYPE_CHECKING, Final
 
 from pytest_ansorbench.measure.program import Program
@@ -23,7 +22,13 @@ def own_kernel(
     [measured] = engine.measure_side_by_side([program], check, _EFFORT)
     return ReferenceKernel(
         implementation,
-        metadata.version("apache-tvm"),
+        tvm_version(engine),
         measured.latencies_s,
         "" if measured.status == "ok" else measured.error or measured.status,
     )
+
+
+def tvm_version(engine: Engine) -> str:
+    """The version of TVM that compiles; empty if it was not installed as a package."""
+    packages = engine.machine.get("packages") or {}
+    return str(packages.get("apache-tvm") or "")

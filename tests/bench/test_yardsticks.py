@@ -147,4 +147,12 @@ def test_a_network_is_timed_as_a_whole(target, tmp_path):
     again = plan.measured(
         dataclasses.replace(prepared, network=slow), engine, tmp_path, lambda what: None
     )
-    assert [kernel.latencies_s for kernel in again.kernels] == [(2.0,)]
+    assert [(kernel.version, kernel.latencies_s) for kernel in again.kernels] == [("", (2.0,))]
+
+
+@pytest.mark.parametrize(("found", "told"), [("0.28.dev1", "0.28.dev1"), (None, "")])
+def test_a_tvm_that_is_no_package_has_no_version(prepared, target, tmp_path, found, told):
+    with FastEngine(target) as engine:
+        engine.machine = {**engine.machine, "packages": {"apache-tvm": found}}
+        [untuned] = UNTUNED.measured(prepared, engine, tmp_path, lambda what: None).kernels
+    assert (untuned.version, untuned.error) == (told, "")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+from importlib import metadata
 
 import numpy as np
 import pytest
 
-from pytest_ansorbench.training.cards import cross_predict
+from pytest_ansorbench.training.cards import cross_predict, library_versions
 from pytest_ansorbench.training.rule_fit import FitSettings, evaluate, fit
 from tests.training.samples import RULES, make_samples
 
@@ -56,6 +57,14 @@ def test_different_rules_cannot_be_learnt_together():
     other = dataclasses.replace(make_samples("b"), rules=("A", "B", "C", "D"))
     with pytest.raises(ValueError, match="expected samples with the same rules"):
         fit([make_samples(), other], QUICK)
+
+
+def test_libraries_that_are_no_packages_have_no_version(monkeypatch):
+    def missing(name):
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(metadata, "version", missing)
+    assert library_versions() == {"apache-tvm": None, "xgboost": None, "numpy": None}
 
 
 @pytest.mark.parametrize("folds", [2, 3, 99])
