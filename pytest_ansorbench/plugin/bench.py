@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from pytest_ansorbench.options.declarations import flag_of
+from pytest_ansorbench.options.declarations import flag_of, option_of
 from pytest_ansorbench.options.refusals import in_options
+from pytest_ansorbench.options.resolve import is_on_command_line
 from pytest_ansorbench.options.settings import Settings
 from pytest_ansorbench.plugin import judging, workers
 from pytest_ansorbench.plugin.baseline import ANY_MACHINE, Baseline
@@ -97,8 +98,26 @@ class Bench:
             )
             if settings.shard is not None and tests:
                 self._keep_shard(settings.shard, items)
-        if self._tests and settings.has_suite_gates and settings.shard is None:
-            items.append(judging.LastTest.of(session, "suite", self._judge_suite))
+            elif tests and self._asks_for_suite():
+                items.append(judging.LastTest.of(session, "suite", self._judge_suite))
+
+    def _asks_for_suite(self) -> bool:
+        """Whether all cases are judged together; limits of an ini file not where all have one arm.
+
+        Raises:
+            pytest.UsageError: The command line sets a limit, and there is nothing to compare.
+        """
+        settings, tests = self._settings, [*self._tests.values()]
+        if not settings.suite_limits or any(len(test.arms) > 1 for test in tests):
+            return settings.has_suite_gates
+        reference = tests[0].arms[0]
+        fields = [f"suite_limits.{key}" for key in settings.suite_limits]
+        here = [field for field in fields if is_on_command_line(self._config, field)]
+        if here:
+            raise pytest.UsageError(_nothing_to_compare(reference, here))
+        gates = ", ".join(option_of(field).keyword for field in fields)
+        self._notes.append(f"not asked for, as {reference} names no challenger: {gates}")
+        return bool(settings.baseline.suite_allowances)
 
     def _collect(self, item: pytest.Item) -> None:
         """Resolve a test; a usage error if its runs could not be told from those of another."""
@@ -400,9 +419,12 @@ class Bench:
 def _check_arms(test: Collected) -> None:
     """Fail before hours are spent on runs that no gate can be told of."""
     if test.limits and len(test.arms) == 1:
-        off = " ".join(f"{flag_of(f'limits.{key}')} none" for key in test.limits)
-        raise failure(
-            f"nothing to compare: {test.arms[0]} names no challenger, but a gate is set; name two "
-            "strategies, e.g. --ansor-strategy default,etc, or take the gates "
-            f"away: {off}"
-        )
+        raise failure(_nothing_to_compare(test.arms[0], [f"limits.{key}" for key in test.limits]))
+
+
+def _nothing_to_compare(reference: str, fields: Iterable[str]) -> str:
+    off = " ".join(f"{flag_of(field)} none" for field in fields)
+    return (
+        f"nothing to compare: {reference} names no challenger, but a gate is set; name two "
+        f"strategies, e.g. --ansor-strategy default,etc, or take the gates away: {off}"
+    )

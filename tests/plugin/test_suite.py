@@ -71,6 +71,23 @@ def test_without_cases_there_is_nothing_to_judge_it_by(everything):
     assert outcome.code == 5, outcome.text  # no case, so no suite
 
 
+def test_with_one_arm_a_limit_of_the_command_line_is_refused_at_once(everything):
+    outcome = everything.bench(REPLAY, HOLDS, "--ansor-strategy=default")
+    assert outcome.code == 4, outcome.text
+    assert "nothing to compare: default names no challenger" in outcome.err
+    assert "take the gates away: --ansor-max-suite-search-ratio none" in outcome.err
+
+
+def test_with_one_arm_a_limit_of_an_ini_file_is_not_asked_for(everything):
+    everything.write("pytest.ini", "[pytest]\nansor_max_suite_search_ratio = 0.2\n")
+    outcome = everything.bench(REPLAY, "--ansor-strategy=default", "--ansor-save=reference")
+    assert outcome.code == 0, outcome.text
+    assert "3 passed" in outcome.out
+    told = "not asked for, as default names no challenger: max_suite_search_ratio"
+    assert told in outcome.out.splitlines()
+    assert everything.bench(REPLAY).code == 1
+
+
 def test_it_is_not_asked_after_a_failure_that_ends_the_session(everything):
     outcome = everything.bench(REPLAY, HOLDS, "--ansor-max-early-search-ratio=0.1", "-x")
     assert outcome.code == 1, outcome.text
