@@ -26,6 +26,10 @@ class RepeatPolicy(Protocol):
     def expected(self) -> int:
         """How many repeats to expect, at least 1: all that there may be, or that are usual."""
 
+    @property
+    def most(self) -> int:
+        """How many repeats are judged at most."""
+
     def next_seed(
         self, history: CaseHistory, judge: Judging, under_way: Collection[int] = ()
     ) -> int | None:
@@ -67,6 +71,10 @@ class FixedRepeats:
     def expected(self) -> int:
         return len(self.planned)
 
+    @property
+    def most(self) -> int:
+        return len(self.planned)
+
     def next_seed(
         self, history: CaseHistory, judge: Judging, under_way: Collection[int] = ()
     ) -> int | None:
@@ -92,6 +100,10 @@ class RepeatsUntilSettled:
     @property
     def expected(self) -> int:
         return self.looks.least if self.looks.if_suspect else self.looks.most
+
+    @property
+    def most(self) -> int:
+        return self.looks.most
 
     def next_seed(
         self, history: CaseHistory, judge: Judging, under_way: Collection[int] = ()

@@ -179,13 +179,18 @@ class Session:
         return self._keep(experiment)
 
     def more(self, repeats: int, deadline_s: float, progress: Progress | None = None) -> bool:
-        """Run further repeats of the cases that have too few."""
+        """Run further repeats of the cases that have too few; of none if one may not have them."""
+        few = [
+            (index, experiment)
+            for index, experiment in enumerate(self._experiments)
+            if 0 < len(experiment.seeds) < repeats
+        ]
+        if any(experiment.plan.repeats.most < repeats for _, experiment in few):
+            return False
         complete = True
-        for index, experiment in enumerate(self._experiments):
-            seeds = experiment.seeds
-            if not seeds or len(seeds) >= repeats:
-                continue
-            every = FixedRepeats(range(seeds[0], seeds[0] + repeats))
+        for index, experiment in few:
+            first = experiment.seeds[0]
+            every = FixedRepeats(range(first, first + repeats))
             plan = replace(experiment.plan, repeats=every, deadline_s=deadline_s)
             try:
                 replace(experiment, plan=plan, progress=progress or Silent()).run()

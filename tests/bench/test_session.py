@@ -22,7 +22,7 @@ from pytest_ansorbench.measure.side_by_side import SideBySide
 from pytest_ansorbench.search import ResumeError
 from pytest_ansorbench.stats.looks import Looks
 from pytest_ansorbench.storage import fingerprint, read_journal
-from pytest_ansorbench.storage.entries import CaseEntry, FinalEntry, RoundEntry
+from pytest_ansorbench.storage.entries import CaseEntry, FinalEntry, RepeatEntry, RoundEntry
 from pytest_ansorbench.strategies import Registry
 from pytest_ansorbench.workloads import BadProgram, BatchMatmul, Mlp, Task, from_te
 from pytest_ansorbench.workloads.definition import definition_of, made
@@ -448,6 +448,34 @@ def test_the_machine_of_a_case_is_known_while_it_is_decided_on_repeats(make_sess
     looking = RepeatsUntilSettled(0, Looks(1, 2), further_gates=gates)
     session.run(CASE, [ONE], dataclasses.replace(PLAN, repeats=looking))
     assert known and all(known)
+
+
+UNTIL_SETTLED = dataclasses.replace(
+    PLAN, repeats=RepeatsUntilSettled(0, Looks(1, 2), of_suite=True)
+)
+
+
+def begun(session):
+    entries = read_journal(session.journal).entries
+    return [(entry.label, entry.seed) for entry in entries if isinstance(entry, RepeatEntry)]
+
+
+def test_cases_get_more_repeats_up_to_those_that_they_may_have(make_session):
+    session = make_session()
+    session.run(CASE, [ONE], UNTIL_SETTLED)
+    assert session.more(2, math.inf)
+    assert not session.more(3, math.inf)
+    assert [run.seed for run in session.results[0].runs] == [0, 1]
+    assert begun(session) == [("doubling", 0), ("doubling", 1)]
+
+
+def test_none_gets_more_repeats_where_a_case_may_not_have_them(make_session):
+    """All are judged at as many as the case that has fewest."""
+    session = make_session()
+    session.run(Another(), [ONE], UNTIL_SETTLED)
+    session.run(CASE, [ONE], repeats(1))
+    assert not session.more(2, math.inf)
+    assert begun(session) == [("another", 0), ("doubling", 0)]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
