@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,7 @@ class Searches:
         learn = settings.files.learn
         self._learning = None if learn is None else LearningFolder(config.rootpath / learn)
         self._cases: dict[str, Case] = {}
+        self._cut = set[str]()  # tests in which the engine gave up
         self._finished = False
         self._over: pytest.Session | None = None  # once it is
         self._others: list[Result] = []
@@ -156,26 +158,31 @@ class Searches:
                 )
             strategies.append(control_of(strategies[0]))
             control = strategies[-1].name
-        try:
+        with self._failures(test.name, case.id):
             return self._session.run(
                 case, strategies, plan, progress, control=control, reference=self._reference
             )
-        except REFUSALS as error:
-            raise failure(self._why(error, case.id)) from None
 
     def more(self, repeats: int, deadline_s: float, progress: Progress) -> bool:
         """Run cases until each has a number of repeats; whether each has, by the deadline."""
         __tracebackhide__ = True
-        try:
+        with self._failures("suite", "a case"):
             return self._session.more(repeats, deadline_s, progress)
-        except REFUSALS as error:
-            raise failure(self._why(error, "a case")) from None
 
-    def _why(self, error: Exception, case: str) -> str:
-        """Why a case cannot be run; with --ansor-debug, from where that comes."""
-        if not self._settings.debug:
-            return why(error, case)
-        return "\n".join([why(error, case), "", *traceback.format_exception(error)])
+    @contextmanager
+    def _failures(self, test: str, case: str) -> Iterator[None]:
+        """Fail a test whose case cannot be run; with --ansor-debug, told from where that comes."""
+        __tracebackhide__ = True
+        self._cut.discard(test)
+        try:
+            yield
+        except REFUSALS as error:
+            if isinstance(error, EngineError):
+                self._cut.add(test)
+            told = [why(error, case)]
+            if self._settings.debug:
+                told += ["", *traceback.format_exception(error)]
+            raise failure("\n".join(told)) from None
 
     def result(self) -> Result:
         """What this process has measured, or what all others have."""
@@ -198,7 +205,8 @@ class Searches:
         ran_all = exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
         stopped = session.shouldstop or session.shouldfail
         journal = self._session.journal
-        self._finished = bool(ran_all and not stopped and self._session.is_on_record)
+        is_whole = self._session.is_on_record and not self._cut
+        self._finished = bool(ran_all and not stopped and is_whole)
         if self._finished:
             try:
                 self._session.finish()

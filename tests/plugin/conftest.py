@@ -95,12 +95,12 @@ def small_populations(monkeypatch):
 
 
 @contextmanager
-def measuring_fast(*, compiles: bool = True) -> Iterator[None]:
+def measuring_fast(*, compiles: bool = True, fails_at: int | None = None) -> Iterator[None]:
     checked = toolchains.local_engine
 
     def engine(*settings):
         own = checked(*settings)
-        made = FastEngine(own.target, compiles=compiles)
+        made = FastEngine(own.target, compiles=compiles, fails_at=fails_at)
         made.machine = own.machine
         return made
 

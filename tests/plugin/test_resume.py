@@ -123,6 +123,19 @@ def test_killed_before_its_result_is_stored_a_session_stores_it_when_resumed(pro
     assert again.cases == first.cases
 
 
+def test_a_session_whose_engine_gave_up_goes_on(long):
+    with measuring_fast(fails_at=3):
+        outcome = long.bench(*BUDGET)
+    assert outcome.code == 1, outcome.text
+    assert "the measurement engine gave up: planted" in outcome.out
+    assert "to go on where this stopped: --ansor-resume=0001" in outcome.out
+    resumed = long.bench(*BUDGET, "--ansor-resume")
+    assert resumed.code == 0, resumed.text
+    past = read_journal(journal(long))
+    assert past.finished
+    assert len([entry for entry in past.entries if isinstance(entry, RoundEntry)]) == 2 * 2 * 8
+
+
 def test_journals_that_cannot_be_read_are_passed_over_and_told(interrupted):
     journal(interrupted, 2).touch()
     journal(interrupted, 3).write_bytes(bytes(4096))
