@@ -33,6 +33,7 @@ class Experiment:
     progress: Progress
     # By seed, recorded runs of the reference to use instead of new ones
     stand_ins: Mapping[int, StandIn] = field(default_factory=dict)
+    longest_s: float = 0.0  # of its repeats so far
 
     def __post_init__(self) -> None:
         history = self.journal.history
@@ -42,7 +43,6 @@ class Experiment:
         self._behind: dict[tuple[int, str], float] = {}
         self._first: tuple[float, float] | None = None
         self._begun_s: dict[int, float] = {}
-        self._longest_s = 0.0
         self._latest: tuple[Sequence[int], CaseResult] | None = None
 
     def run(self) -> None:
@@ -84,7 +84,7 @@ class Experiment:
         event = self.executor.receive()
         seed = event.seed
         if isinstance(event, Ended):
-            self._longest_s = max(self._longest_s, time.monotonic() - self._begun_s.pop(seed))
+            self.longest_s = max(self.longest_s, time.monotonic() - self._begun_s.pop(seed))
             if self._is_enough():
                 self._begun_s.clear()
                 return
@@ -107,7 +107,7 @@ class Experiment:
         """The repeat to run, if it is wanted and there is time for another one like the others."""
         history, plan = self.journal.history, self.plan
         done = len(plan.repeats.seeds(history))
-        if done and time.monotonic() + self._longest_s > plan.deadline_s:
+        if done and time.monotonic() + self.longest_s > plan.deadline_s:
             return None
         return plan.repeats.next_seed(history, self.judged, self._begun_s.keys())
 

@@ -274,7 +274,7 @@ class Bench:
         names = list(self._tests)
         left = len(names) - names.index(test.name) if test.name in names else 1
         now_s = time.monotonic()
-        return now_s + max(0.0, self._end_s - now_s) / left
+        return now_s + max(0.0, self._end_s - now_s) / workers.in_turn(self._config, left)
 
     @property
     def _end_s(self) -> float:

@@ -21,6 +21,11 @@ def is_worker(config: pytest.Config) -> bool:
     return hasattr(config, "workerinput")
 
 
+def in_turn(config: pytest.Config, tests: int) -> int:
+    """How many of some tests this process runs, one after the other: its even share."""
+    return -(-tests // int(getattr(config, "workerinput", {}).get("workercount", 1)))
+
+
 @dataclass(frozen=True)
 class Handed:
     """What a process hands over when it ends."""

@@ -7,6 +7,7 @@ import math
 import re
 import signal
 from contextlib import nullcontext
+from types import SimpleNamespace
 
 import pytest
 
@@ -15,6 +16,7 @@ from pytest_ansorbench.bench import (
     RepeatsUntilSettled,
     UnsupportedCaseError,
     Watch,
+    experiment,
 )
 from pytest_ansorbench.budget import UNLIMITED_TRIALS, Budget, Trials
 from pytest_ansorbench.measure.engine import EngineError
@@ -476,6 +478,22 @@ def test_none_gets_more_repeats_where_a_case_may_not_have_them(make_session):
     session.run(CASE, [ONE], repeats(1))
     assert not session.more(2, math.inf)
     assert begun(session) == [("another", 0), ("doubling", 0)]
+
+
+def test_a_deadline_holds_for_further_repeats_too(make_session, monkeypatch):
+    now_s = [0.0]
+    monkeypatch.setattr(experiment, "time", SimpleNamespace(monotonic=lambda: now_s[0]))
+
+    class Slow(Recording):
+        def update(self, standing):
+            now_s[0] += 10.0
+
+    session = make_session()
+    session.run(CASE, [ONE], UNTIL_SETTLED, Slow())
+    assert now_s == [40.0]
+    assert not session.more(2, now_s[0] + 30.0)
+    assert begun(session) == [("doubling", 0)]
+    assert session.more(2, now_s[0] + 50.0)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
+import pytest
+
+from pytest_ansorbench.plugin import workers
 from pytest_ansorbench.storage import write_result
 from tests.plugin.test_replay import table
 from tests.saved_cases import SAVED, result_of
@@ -45,3 +50,11 @@ def test_what_processes_have_to_say_is_told_once(everything):
     lines = outcome.out.splitlines()
     assert "not asked for, as default names no challenger: min_throughput_ratio (3 tests)" in lines
     assert len([line for line in lines if line.startswith("shard 1/1: ")]) == 1
+
+
+@pytest.mark.parametrize(("tests", "share"), [(1, 1), (4, 1), (5, 2), (9, 3)])
+def test_what_is_left_is_shared_out_among_processes(tests, share):
+    """So is the time that is left."""
+    one_of_four = SimpleNamespace(workerinput={"workerid": "gw0", "workercount": 4})
+    assert workers.in_turn(one_of_four, tests) == share
+    assert workers.in_turn(SimpleNamespace(), tests) == tests
