@@ -386,7 +386,6 @@ OPTIONS: Final = (
         "its end, or one target: a share of that gain such as 90%, or GFLOP/s such as 200",
         values.by("stats.goal", "Goal.parse"),
         default="way:60%",
-        per_test=True,
     ),
     Option(
         "criteria.tolerance",

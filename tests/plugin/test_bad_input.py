@@ -52,6 +52,7 @@ def test_bad_values_are_named_and_a_good_one_is_shown(project, argument, message
     ("keywords", "message"),
     [
         ("trails=4", "bad marker keyword 'trails': expected some of strategy, trials"),
+        ("goal='90%'", "bad marker keyword 'goal': expected some of strategy, trials"),
         ("trials='x'", "bad marker keyword trials 'x': expected a whole number"),
         ("trials=True", "expected a whole number"),
         ("run_time='-1s'", "bad marker keyword run_time '-1s': expected a duration above 0"),
