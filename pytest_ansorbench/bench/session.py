@@ -12,12 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_ansorbench.bench.arms import Arm
 from pytest_ansorbench.bench.blocks import Block, Executor
 from pytest_ansorbench.bench.experiment import Experiment
-from pytest_ansorbench.bench.history import (
-    CaseHistory,
-    CaseJournal,
-    NoiseHistory,
-    case_histories,
-)
+from pytest_ansorbench.bench.history import CaseJournal, NoiseHistory, case_histories
 from pytest_ansorbench.bench.progress import Silent
 from pytest_ansorbench.bench.reference import SavedReference, StandIn
 from pytest_ansorbench.bench.repeats import FixedRepeats, Plan
@@ -65,17 +60,16 @@ class Session:
         self._executor: Executor | None = None
         self._began_on: Mapping[str, Any] = {}
         self._noise = NoiseHistory.of(past)
-        self._begun: list[CaseHistory] = []  # of all cases, the one that runs included
         self._journal: Journal | None = None
         self._planned: tuple[str, ...] = ()
-        self._labels = set[str]()  # of the cases that were begun
-        self._results: list[CaseResult] = []
-        self._experiments: list[Experiment] = []
+        self._labels: dict[str, object] = {}  # of the cases that were begun: whose they are
+        self._results: dict[str, CaseResult] = {}  # by label
+        self._experiments: dict[str, Experiment] = {}  # likewise
         self._notes: list[str] = []
 
     @property
     def results(self) -> tuple[CaseResult, ...]:
-        return tuple(self._results)
+        return tuple(self._results.values())
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -127,8 +121,9 @@ class Session:
         *,
         control: str | None = None,
         reference: SavedReference | None = None,
+        test: str | None = None,
     ) -> CaseResult:
-        """Run one case.
+        """Run one case, of a test that goes on with it if it is run again.
 
         What the journal has of it is not run again; if that is all, nothing is started. On an
         interrupt, what is complete of the case is kept before the interrupt goes on.
@@ -138,7 +133,7 @@ class Session:
         tasks = tuple(case.tasks())
         _check_supported(case, tasks, strategies, plan)
         entry = case_entry(
-            self._label(case.id),
+            self._label(case.id, test),
             case,
             tasks,
             strategies,
@@ -150,6 +145,7 @@ class Session:
         journal = CaseJournal(
             self._open_journal(), self._histories.get(entry.label), entry, self._noise
         )
+        self._histories[entry.label] = journal.history
         stand_ins: Mapping[int, StandIn] = {}
         if reference is not None:
             reason = f"{strategies[0].name} is searched by another toolchain"
@@ -169,7 +165,6 @@ class Session:
         experiment = Experiment(
             block, plan, self.executor, journal, progress or Silent(), stand_ins
         )
-        self._begun.append(journal.history)
         try:
             experiment.run()
         except KeyboardInterrupt:
@@ -181,29 +176,30 @@ class Session:
     def more(self, repeats: int, deadline_s: float, progress: Progress | None = None) -> bool:
         """Run further repeats of the cases that have too few; of none if one may not have them."""
         few = [
-            (index, experiment)
-            for index, experiment in enumerate(self._experiments)
+            (label, experiment)
+            for label, experiment in self._experiments.items()
             if 0 < len(experiment.seeds) < repeats
         ]
         if any(experiment.plan.repeats.most < repeats for _, experiment in few):
             return False
         complete = True
-        for index, experiment in few:
+        for label, experiment in few:
             first = experiment.seeds[0]
             every = FixedRepeats(range(first, first + repeats))
             plan = replace(experiment.plan, repeats=every, deadline_s=deadline_s)
             try:
                 replace(experiment, plan=plan, progress=progress or Silent()).run()
             finally:
-                self._results[index] = experiment.judged()
+                self._results[label] = experiment.judged()
             complete &= len(experiment.seeds) >= repeats
         return complete
 
     @property
     def machines(self) -> Mapping[str, Any]:
         machines: dict[str, Mapping[str, Any]] = {**self._noise.machines}
-        for history in self._begun:
-            machines |= history.machines
+        for label in self._labels:
+            if label in self._histories:
+                machines |= self._histories[label].machines
         return machines
 
     @property
@@ -247,17 +243,16 @@ class Session:
             self._journal.close()
 
     def _keep(self, experiment: Experiment) -> CaseResult:
-        result = experiment.judged()
-        self._results.append(result)
-        self._experiments.append(experiment)
-        return result
+        label = experiment.block.label
+        self._results[label] = experiment.judged()
+        self._experiments[label] = experiment
+        return self._results[label]
 
-    def _label(self, case: str) -> str:
-        """What the journal calls a case, once each: two tests may tune the same one."""
-        numbered = (f"{case}#{number}" for number in count(2))
-        label = next(name for name in chain([case], numbered) if name not in self._labels)
-        self._labels.add(label)
-        return label
+    def _label(self, case: str, test: str | None) -> str:
+        """What the journal calls a case, one for each test: two may tune the same one."""
+        owner = test or object()
+        names = chain([case], (f"{case}#{number}" for number in count(2)))
+        return next(name for name in names if self._labels.setdefault(name, owner) == owner)
 
     def _open_journal(self) -> Journal:
         if self._journal is None:

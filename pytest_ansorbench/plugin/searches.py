@@ -160,7 +160,13 @@ class Searches:
             control = strategies[-1].name
         with self._failures(test.name, case.id):
             return self._session.run(
-                case, strategies, plan, progress, control=control, reference=self._reference
+                case,
+                strategies,
+                plan,
+                progress,
+                control=control,
+                reference=self._reference,
+                test=test.name,
             )
 
     def more(self, repeats: int, deadline_s: float, progress: Progress) -> bool:

@@ -431,6 +431,20 @@ def test_a_broken_engine_costs_one_case(make_session, target):
     assert session.results == (result,)
 
 
+def test_a_test_that_is_run_again_goes_on_after_its_last_round(make_session, target):
+    session = make_session(FastEngine(target, fails_at=3))
+    with pytest.raises(EngineError, match="planted"):
+        session.run(CASE, [ONE, TWO], repeats(1), test="one")
+    again = session.run(CASE, [ONE, TWO], repeats(1), test="one")
+    other = session.run(CASE, [ONE], repeats(1), test="other")
+    assert session.results == (again, other)
+    entries = read_journal(session.journal).entries
+    labels = [entry.label for entry in entries if isinstance(entry, CaseEntry)]
+    assert labels == ["doubling", "doubling#2"]
+    rounds = [(e.label, e.strategy, e.round.index) for e in entries if isinstance(e, RoundEntry)]
+    assert len(rounds) == len(set(rounds)) == 4 + 2
+
+
 def test_the_machine_is_recorded_with_every_repeat(make_session, target):
     session = make_session()
     session.run(CASE, [ONE], PLAN)

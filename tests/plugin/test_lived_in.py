@@ -8,7 +8,10 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from pytest_ansorbench.plugin.refusals import LATE
+from pytest_ansorbench.storage import read_journal
+from pytest_ansorbench.storage.entries import RoundEntry
 from tests.forked_servers import living_servers
+from tests.plugin.conftest import measuring_fast
 
 REPLAY = "--ansor-replay=saved.json"
 HOLDS = "--ansor-max-early-search-ratio=0.9"
@@ -81,6 +84,20 @@ def test_a_test_that_fails_otherwise_is_run_again_and_tuned_once(everything, rer
     assert f"test_cases.py::test_after: {SECOND_CHANCE}" in outcome.out
     assert outcome.out.count(SECOND_CHANCE) == 1
     assert [case["case"] for case in everything.json("out.json")["cases"]] == ["a", "b"]
+
+
+def test_a_test_that_is_run_again_goes_on_where_the_engine_gave_up(project, reruns):
+    with measuring_fast(fails_at=3):
+        outcome = project.bench(*reruns)
+    assert outcome.code == 0, outcome.text
+    assert "1 passed" in outcome.out and "1 rerun" in outcome.out
+    past = read_journal(project.root / ".ansor_bench" / "journals" / "0001.jsonl")
+    assert past.finished
+    rounds = [
+        (e.label, e.strategy, e.round.index) for e in past.entries if isinstance(e, RoundEntry)
+    ]
+    assert len(rounds) == len(set(rounds)) == 4
+    assert {label for label, *_ in rounds} == {"doubling"}
 
 
 HANGING = """
