@@ -311,17 +311,19 @@ class Bench:
         results = self._source.result().cases
         if not (workers.is_worker(self._config) and isinstance(self._source, SavedRuns)):
             return results
-        order = [test.case for test in self._tests.values()]
+        order = {test.case: place for place, test in enumerate(self._tests.values())}
         every = (*results, *self._judged_elsewhere(self._source))
-        return tuple(sorted(every, key=lambda result: order.index(result.case)))
+        return tuple(sorted(every, key=lambda result: order.get(result.case, len(order))))
 
     def _judged_elsewhere(self, saved: SavedRuns) -> Iterator[CaseResult]:
         for name, test in self._tests.items():
-            if test.case is None or name in self._finished:
+            if name in self._finished:
                 continue
-            result = saved.judged(test, test.plan(self._family))
+            result = None
+            if test.case is not None:  # else only the process that runs it knows
+                result = saved.judged(test, test.plan(self._family))
             if result is None:
-                self._suite.lose(test.case)
+                self._suite.lose(test.label)
             else:
                 yield result
 

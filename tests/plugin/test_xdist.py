@@ -8,6 +8,7 @@ import pytest
 
 from pytest_ansorbench.plugin import workers
 from pytest_ansorbench.storage import write_result
+from tests.plugin.project import SAVED_CASES
 from tests.plugin.test_replay import table
 from tests.saved_cases import SAVED, result_of
 
@@ -40,6 +41,32 @@ def test_cases_suite_and_comparison_are_told_and_judged_as_without(everything):
     [suite] = result["suites"]
     assert suite["cases"] == ["a", "b", "c"]
     assert [gate["outcome"] for gate in suite["gates"]] == ["broken", "holds"]
+
+
+@pytest.mark.parametrize(
+    ("words", "lost", "outcome"),
+    [
+        (["-n1"], [], "holds"),
+        # The suite has a process of its own.
+        (["-n2", "--dist=loadfile"], ["test_cases.py::test_body"], "undecided"),
+    ],
+)
+def test_a_case_that_a_test_names_in_its_body_is_in_the_suite_or_lost(
+    everything, words, lost, outcome
+):
+    body = "def test_body(ansor_bench):\n    ansor_bench(SAVED[2])\n"
+    everything.write("test_cases.py", SAVED_CASES.format(cases="SAVED[:2]") + body)
+    session = everything.bench(
+        *("--ansor-replay=saved.json", "--ansor-max-suite-search-ratio=0.9"),
+        *("--ansor-json=out.json", *words),
+    )
+    assert session.code == 0, session.text
+    assert "4 passed" in session.out
+    result = everything.json("out.json")
+    assert [case["case"] for case in result["cases"]] == ["a", "b", "c"]
+    assert result["lost"] == lost
+    [suite] = result["suites"]
+    assert [gate["outcome"] for gate in suite["gates"]] == [outcome]
 
 
 def test_what_processes_have_to_say_is_told_once(everything):
