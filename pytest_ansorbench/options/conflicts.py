@@ -117,6 +117,7 @@ _CONFLICTS: Final = (
         _ONE_MACHINES,
     ),
     *_beside("files.learn", "what {other} has learnt since, its runs do not know", ("reference",)),
+    *_beside("toolchains", "what it has learnt, arms of {other} do not know", ("files.learn",)),
     *_beside("replay", "a replay runs nothing that could go on", ("resume",)),
 )
 

@@ -107,6 +107,7 @@ def test_it_goes_on_where_it_was_interrupted(tuned, project, words):
         (["--ansor-strategy=random,random@new"], "given by --ansor-toolchain new=PYTHON"),
         (["--ansor-strategy=mine,local@old"], "bad strategy 'local@old': "),
         (["--ansor-strategy=random,nothing@old"], "bad strategy 'nothing': expected one of"),
+        (["--ansor-learn=own"], "bad --ansor-learn: what it has learnt, arms of --ansor-toolc"),
         (["--ansor-toolchain=old"], "expected NAME=PATH"),
         (["--ansor-toolchain=today=python"], "each stands for one toolchain"),
         (["--ansor-toolchain=new=/nowhere/python"], "cannot start the interpreter"),
