@@ -57,7 +57,7 @@ class KernelBench:
             raise pytest.UsageError(f"bad {flag} {wanted!r}: {NO_SCHEDULES}")
         self._toolchains = toolchains(settings.kernels.against, settings.kernels.variants)
         self._rebuilding: Rebuilding | None = None
-        self._limits: dict[str, KernelLimits] = {}
+        self._tests: dict[str, Settings] = {}  # by test, as its marker has them
         self._judgements: dict[str, tuple[judging.Judgement, ...]] = {}  # by test, of those made
         self._gates = (0, 0)  # on kernels and on suites, which false alarms are shared out among
 
@@ -69,9 +69,10 @@ class KernelBench:
         if self._settings.cases:
             select(items, self._settings.cases, self._config)
         tests = [*bench_items(items)]
-        self._limits = {test.nodeid: self._limits_of(test) for test in tests}
-        gated = [test for test in tests if self._limits[test.nodeid].kernel is not None]
-        kernels = sum(len(self._winners_of(case_id(test) or "")) for test in gated)
+        for test in tests:
+            self._tests[test.nodeid] = usage(resolve, self._config, keywords_of(test))
+        gated = [test for test in tests if _limits_of(self._tests[test.nodeid]).kernel is not None]
+        kernels = sum(len(self._winners_of(case_id(test))) for test in gated)
         challengers = max(1, len(self._toolchains) - 1)
         suite = self._settings.suite_limits.get("throughput_ratio") is not None
         self._gates = (challengers * kernels, challengers if suite else 0)
@@ -114,13 +115,14 @@ class KernelBench:
             judging.note_rerun(item, self._notes)
         else:
             self._judgements[item.nodeid] = self._made_again(item, case)
-        judging.settle(self._judgements[item.nodeid], strict=self._settings.strict)
+        strict = self._tests[item.nodeid].strict
+        judging.settle(self._judgements[item.nodeid], strict=strict)
         return next(one for one in self._result.cases if one.case == case.id)
 
     def _made_again(self, item: pytest.Item, case: Case) -> tuple[judging.Judgement, ...]:
         """Make the kernels of a case again, and hold them against its limits."""
         __tracebackhide__ = True
-        if item.nodeid not in self._limits:
+        if item.nodeid not in self._tests:
             raise failure(LATE)
         winners = self._winners_of(case.id)
         if not winners:
@@ -132,7 +134,7 @@ class KernelBench:
             kernels = self._rebuilding.make(rows, effort, lambda winner: case)
         except EngineError as error:
             raise failure(f"the measurement engine gave up: {error}") from None
-        verdicts = self._judged(kernels, self._limits[item.nodeid])
+        verdicts = self._judged(kernels, _limits_of(self._tests[item.nodeid]))
         for verdict in verdicts:
             prefix = f"ansor_kernels_{verdict.toolchain}"
             for one in verdict.kernels:
@@ -200,13 +202,14 @@ class KernelBench:
         some = replace(self._rebuilding.rebuilt, kernels=tuple(kernels))
         return judge_rebuilt(some, self._settings.criteria, limits, self._gates)
 
-    def _winners_of(self, case: str) -> list[Winner]:
-        return [winner for winner in self._winners if winner.case == case]
+    def _winners_of(self, case: str | None) -> list[Winner]:
+        """Those of a case; all, if that shows only when its test runs."""
+        return [winner for winner in self._winners if case in (None, winner.case)]
 
-    def _limits_of(self, item: pytest.Item) -> KernelLimits:
-        """The gate of a test."""
-        settings = usage(resolve, self._config, keywords_of(item))
-        return KernelLimits(settings.limits.get("throughput_ratio"))
+
+def _limits_of(settings: Settings) -> KernelLimits:
+    """The gate of a test."""
+    return KernelLimits(settings.limits.get("throughput_ratio"))
 
 
 def _of_kernels(verdicts: Sequence[KernelsVerdict]) -> Iterator[judging.Judgement]:

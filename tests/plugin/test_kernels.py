@@ -82,6 +82,33 @@ def test_a_marker_has_a_gate_of_its_own(benched):
     assert "o1 against today" in outcome.out
 
 
+def test_a_marker_is_strict_for_its_test(benched):
+    """Saved latencies of one set have no interval, so that their gate is undecided."""
+    benched.replace("test_cases.py", "trials=4", "min_throughput_ratio=1e6, strict=True, trials=4")
+    outcome = benched.bench(KERNELS, QUICK)
+    assert outcome.code == 1, outcome.text
+    assert "undecided" in outcome.out.split("FAILURES")[1]
+
+
+IN_ITS_BODY = """
+from tests.faults import Doubling
+
+def test_it(ansor_bench):
+    ansor_bench(Doubling())
+"""
+COUNTED = """
+def pytest_collection_finish(session):
+    print("gates", session.config.pluginmanager.getplugin("ansorbench-bench")._gates)
+"""
+
+
+def test_gates_of_a_case_that_a_test_names_in_its_body_are_counted(benched):
+    benched.write("test_cases.py", IN_ITS_BODY)
+    benched.write("conftest.py", COUNTED)
+    outcome = benched.bench(KERNELS, "--ansor-min-throughput-ratio=0.5", "--collect-only", "-s")
+    assert "gates (1, 0)" in outcome.out, outcome.text
+
+
 def test_a_case_that_was_not_saved_is_skipped(benched):
     benched.write(
         "test_more.py",
