@@ -399,7 +399,7 @@ class CaseJournal:
             self.history.add(entry)
 
 
-_SAME_CASE: Final = ("case", "version", "strategies", "control", "flops", "tasks")
+_SAME_CASE: Final = ("case", "version", "strategies", "control", "tasks")
 """Fields in which two beginnings of a case agree if what was measured of one is of the other."""
 
 

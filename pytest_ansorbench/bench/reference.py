@@ -68,6 +68,8 @@ class SavedReference:
             if budget != tuple(map(entry.conditions.get, ("trials", "round_trials", "run_time_s"))):
                 seconds = "" if run.run_time_s is None else f" and {run.run_time_s:g} s"
                 return {}, f"its runs have {budget[0]} trials in rounds of {budget[1]}{seconds}"
+            if run.flops != entry.flops:
+                return {}, f"its runs have {run.flops} FLOP, and now it has {entry.flops}"
             usable = run.recorded is None and run.schedules is not None and run.rounds
             if usable and run.machine == fingerprint(machine):
                 found[run.seed] = StandIn(run, self.result.created)

@@ -27,7 +27,8 @@ Outcome = Literal[
     "unfit",  # for this worker
     "untuned",  # the case does not work even untuned
     "unresumable",  # the rounds to resume are of another case
-    "broken",  # the engine, or the worker was stopped in the middle of a round
+    "broken",  # the engine
+    "stopped",  # the worker's process, in the middle of a round
     "failed",  # any other error
 ]
 """How a block ended."""
@@ -100,7 +101,7 @@ def _done(
                 if is_unwanted():
                     return "unwanted", ""
                 if stops.came() and isinstance(entry, ON_CLOCK):
-                    return "broken", "was stopped: its round is run again"
+                    return "stopped", "was stopped: its round is run again"
                 sender.send("entry", to_line(entry))
         return "done", ""
     except Exception as error:

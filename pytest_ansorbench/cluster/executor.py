@@ -52,6 +52,10 @@ class _Submitted:
     wrote: bool = False  # a line of it is here, which who begins it once more does not know
     over: bool = False  # its last entry is here: it is over even if its worker is lost
 
+    @property
+    def what(self) -> str:
+        return f"{self.block.case.id} with seed {self.block.seed}"
+
 
 @dataclass
 class ClusterExecutor:
@@ -295,6 +299,9 @@ class ClusterExecutor:
             raise ResumeError(reason)
         elif outcome == "failed":
             raise EngineError(f"worker {submitted.worker} failed:\n{reason}")
+        elif outcome == "stopped":  # not by a fault of its own, however often
+            self.note(f"{submitted.what} is handed out again: worker {submitted.worker} {reason}")
+            self._cut(submitted, reason)
         else:
             self._lose(submitted, f"worker {submitted.worker}: {reason or outcome}")
 
@@ -324,12 +331,11 @@ class ClusterExecutor:
         self._cut(submitted, reason)
 
     def _count_loss(self, submitted: _Submitted, reason: str) -> None:
-        block = submitted.block
-        what = f"{block.case.id} with seed {block.seed}"
-        losses = self._losses[block.seed] = self._losses.get(block.seed, 0) + 1
+        seed = submitted.block.seed
+        losses = self._losses[seed] = self._losses.get(seed, 0) + 1
         if losses > MOST_LOSSES:
-            raise EngineError(f"{what} was lost {losses} times, at last because {reason}")
-        self.note(f"{what} is handed out again: {reason}")
+            raise EngineError(f"{submitted.what} was lost {losses} times, at last because {reason}")
+        self.note(f"{submitted.what} is handed out again: {reason}")
 
     def _cut(self, submitted: _Submitted, reason: str) -> None:
         submitted.future.cancel()

@@ -15,6 +15,7 @@ from pytest_ansorbench.plugin.refusals import passed_over
 from pytest_ansorbench.records import CaseResult, MachineNoise
 from pytest_ansorbench.stats.changes import CaseChanges
 from pytest_ansorbench.stats.criteria import Criteria
+from pytest_ansorbench.stats.limits import Allowance
 from pytest_ansorbench.stats.paired_runs import PairingError, check_case_pairs
 from pytest_ansorbench.storage import (
     StorageError,
@@ -56,14 +57,19 @@ class Baseline:
         return self._result.noise
 
     def changes_of(
-        self, after: CaseResult, machines: Mapping[str, Any], settings: Settings, family: int
+        self,
+        after: CaseResult,
+        machines: Mapping[str, Any],
+        settings: Settings,
+        allowances: Sequence[Allowance],
+        family: int,
     ) -> CaseChanges:
         """Compare a case with the earlier result; its machines now are given by fingerprint."""
         return changes_since(
             self._result,
             after,
             machines,
-            settings.baseline.allowances,
+            allowances,
             criteria=settings.criteria,
             family=family,
             any_machine=settings.baseline.any_machine,

@@ -18,7 +18,7 @@ from pytest_ansorbench.options.settings import Settings
 from pytest_ansorbench.plugin import judging, workers
 from pytest_ansorbench.plugin.baseline import ANY_MACHINE, Baseline
 from pytest_ansorbench.plugin.blame import failures, usage_errors
-from pytest_ansorbench.plugin.collected import Collected
+from pytest_ansorbench.plugin.collected import COMPARE_FAIL, Collected
 from pytest_ansorbench.plugin.refusals import LATE, failure
 from pytest_ansorbench.plugin.saved_runs import SavedRuns
 from pytest_ansorbench.plugin.saving import Saving
@@ -36,6 +36,7 @@ from pytest_ansorbench.report import Terminal, changes_report, failure_report
 from pytest_ansorbench.report.wording import counted
 from pytest_ansorbench.stats.changes import CaseChanges
 from pytest_ansorbench.stats.failures import arm_failures
+from pytest_ansorbench.stats.figures import FIGURES
 from pytest_ansorbench.stats.gate import families
 from pytest_ansorbench.storage import StorageError
 from pytest_ansorbench.workloads import Case
@@ -102,22 +103,23 @@ class Bench:
                 items.append(judging.LastTest.of(session, "suite", self._judge_suite))
 
     def _asks_for_suite(self) -> bool:
-        """Whether all cases are judged together; limits of an ini file not where all have one arm.
+        """Whether all cases are judged together; gates of an ini file not where all have one arm.
 
         Raises:
-            pytest.UsageError: The command line sets a limit, and there is nothing to compare.
+            pytest.UsageError: The command line sets a gate, and there is nothing to compare.
         """
         settings, tests = self._settings, [*self._tests.values()]
-        if not settings.suite_limits or any(len(test.arms) > 1 for test in tests):
+        if not settings.has_suite_gates or any(len(test.arms) > 1 for test in tests):
             return settings.has_suite_gates
         reference = tests[0].arms[0]
         fields = [f"suite_limits.{key}" for key in settings.suite_limits]
+        fields += [COMPARE_FAIL] if settings.baseline.suite_allowances else []
         here = [field for field in fields if is_on_command_line(self._config, field)]
         if here:
             raise pytest.UsageError(_nothing_to_compare(reference, here))
         gates = ", ".join(option_of(field).keyword for field in fields)
         self._notes.append(f"not asked for, as {reference} names no challenger: {gates}")
-        return bool(settings.baseline.suite_allowances)
+        return False
 
     def _collect(self, item: pytest.Item) -> None:
         """Resolve a test; a usage error if its runs could not be told from those of another."""
@@ -204,7 +206,7 @@ class Bench:
             judging.settle(
                 (
                     *judging.of_failures(case.id, arm_failures(result), self._source.ran_under),
-                    *judging.of_case(result, changes, test.settings.baseline.allowances),
+                    *judging.of_case(result, changes, test.allowances),
                 ),
                 strict=test.settings.strict,
                 tables=lambda: Terminal().render(failure_report(result, changes)),
@@ -262,11 +264,13 @@ class Bench:
         if self._baseline is None:
             return None
         machines = self._source.result().machines
-        return self._baseline.changes_of(result, machines, test.settings, self._family)
+        return self._baseline.changes_of(
+            result, machines, test.settings, test.allowances, self._family
+        )
 
     def _gates_on(self, test: Collected, result: CaseResult) -> Sequence[Gate]:
         """The gates on changes, while it is decided whether there are enough repeats."""
-        changes = self._changes(test, result) if test.settings.baseline.allowances else None
+        changes = self._changes(test, result) if test.allowances else None
         return () if changes is None else changes.gates
 
     def _deadline_s(self, test: Collected) -> float:
@@ -420,13 +424,19 @@ class Bench:
 
 def _check_arms(test: Collected) -> None:
     """Fail before hours are spent on runs that no gate can be told of."""
-    if test.limits and len(test.arms) == 1:
-        raise failure(_nothing_to_compare(test.arms[0], [f"limits.{key}" for key in test.limits]))
+    if len(test.arms) > 1:
+        return
+    fields = [f"limits.{key}" for key in test.limits]
+    if any(FIGURES[one.metric].subject == "challenger" for one in test.allowances):
+        fields.append(COMPARE_FAIL)
+    if fields:
+        raise failure(_nothing_to_compare(test.arms[0], fields))
 
 
 def _nothing_to_compare(reference: str, fields: Iterable[str]) -> str:
-    off = " ".join(f"{flag_of(field)} none" for field in fields)
+    off = [f"{flag_of(field)} none" for field in fields if field != COMPARE_FAIL]
+    off += [f"no {flag_of(field)}" for field in fields if field == COMPARE_FAIL]
     return (
         f"nothing to compare: {reference} names no challenger, but a gate is set; name two "
-        f"strategies, e.g. --ansor-strategy default,etc, or take the gates away: {off}"
+        f"strategies, e.g. --ansor-strategy default,etc, or take the gates away: {' '.join(off)}"
     )

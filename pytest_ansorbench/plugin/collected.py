@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 import pytest
 
@@ -17,9 +18,10 @@ from pytest_ansorbench.plugin.refusals import usage
 from pytest_ansorbench.plugin.selection import case_id, case_of, keywords_of
 from pytest_ansorbench.records import CaseResult, Gate
 from pytest_ansorbench.sessions import run_plan
-from pytest_ansorbench.stats.figures import gates_per_case
-from pytest_ansorbench.stats.limits import Limits
+from pytest_ansorbench.stats.figures import FIGURES, gates_per_case
+from pytest_ansorbench.stats.limits import Allowance, Limits
 
+COMPARE_FAIL: Final = "baseline.compare_fail"
 ArmsOf = Callable[[Settings, str | None, bool], tuple[str, ...]]
 """Arms by the settings of a test, its case's id, and whether they were chosen for it."""
 
@@ -76,19 +78,30 @@ class Collected:
         return Limits({key: limit for key, limit in limits.items() if key in here})
 
     @property
+    def allowances(self) -> tuple[Allowance, ...]:
+        """The allowances that are asked for, likewise; those on figures of one arm always are."""
+        given = self.settings.baseline.allowances
+        if len(self.arms) > 1 or is_on_command_line(self.item.config, COMPARE_FAIL):
+            return given
+        return tuple(one for one in given if FIGURES[one.metric].subject == "arm")
+
+    @property
     def unasked(self) -> str:
         """Which of its gates are not asked for, and why; empty if all are."""
-        left_out = [key for key in self.settings.limits if key not in self.limits]
+        limits = [key for key in self.settings.limits if key not in self.limits]
+        every, asked = self.settings.baseline.allowances, self.allowances
+        left_out = [option_of(f"limits.{key}").keyword for key in limits]
+        left_out += [
+            f"{option_of(COMPARE_FAIL).keyword} {one.metric}" for one in every if one not in asked
+        ]
         if not left_out:
             return ""
-        gates = ", ".join(option_of(f"limits.{key}").keyword for key in left_out)
-        return f"not asked for, as {self.arms[0]} names no challenger: {gates}"
+        return f"not asked for, as {self.arms[0]} names no challenger: {', '.join(left_out)}"
 
     @property
     def gates(self) -> int:
         """How many gates it has."""
-        settings = self.settings
-        metrics = (allowance.metric for allowance in settings.baseline.allowances)
+        metrics = (allowance.metric for allowance in self.allowances)
         return gates_per_case([*self.limits, *metrics], len(self.arms))
 
     @property

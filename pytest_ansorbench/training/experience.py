@@ -17,7 +17,7 @@ MOST: Final = 1_000
 
 
 def experience_of(data: Sequence[Programs]) -> dict[str, Trials]:
-    """By kind of sketch, trials with throughput over the best of their task; at most `MOST`."""
+    """By kind of sketch, trials with throughput over the best of their session; at most `MOST`."""
     return _thinned(_by_kind(data))
 
 
@@ -49,13 +49,9 @@ def cross_predict_decisions(data: Sequence[Programs]) -> list[NDArray[np.float64
 
 
 def _by_kind(data: Sequence[Programs]) -> Iterable[tuple[str, Trials]]:
-    """Trials of each kind of each task that has a valid one, in whatever session."""
-    best: dict[tuple[str, str], float] = {}
+    """Trials of each kind of each task that has a valid one."""
     for task in data:
-        known_s = best.get((task.subject, task.machine), np.inf)
-        best[task.subject, task.machine] = task.latencies_s.min(initial=known_s)
-    for task in data:
-        best_s = best[task.subject, task.machine]
+        best_s = task.latencies_s.min(initial=np.inf)
         if not np.isfinite(best_s):
             continue
         for kind in sorted({*task.kinds.tolist()} - {""}):

@@ -165,6 +165,7 @@ def test_an_interrupted_repeat_goes_on_with_the_recorded_run(make_session, saved
             lambda case: changed_runs(case, run_time_s=60.0),
             "its runs have 4 trials in rounds of 2 and 60 s",
         ),
+        (lambda case: changed_runs(case, flops=5), "its runs have 5 FLOP, and now it has "),
         (lambda case: changed_runs(case, schedules=None), "no runs of one that keep their"),
         (lambda case: changed_runs(case, machine="abc"), "no runs of one that keep their"),
         (lambda case: dataclasses.replace(case, runs=()), "no runs of one that keep their"),

@@ -124,6 +124,19 @@ def test_within_what_is_allowed_it_passes(stored):
     assert outcome.code == 0, outcome.text
 
 
+def test_with_one_arm_what_compares_two_is_not_asked_for_or_refused(stored):
+    stored.write("pytest.ini", "[pytest]\nansor_compare_fail = throughput_ratio:3%\n")
+    alone = (REPLAY, "--ansor-strategy=default", "--ansor-compare=main")
+    outcome = stored.bench(*alone)
+    assert outcome.code == 0, outcome.text
+    told = "not asked for, as default names no challenger: compare_fail throughput_ratio (1 test)"
+    assert told in outcome.out.splitlines()
+    refused = stored.bench(*alone, "--ansor-compare-fail=throughput_ratio:3%")
+    assert refused.code == 1, refused.text
+    assert "nothing to compare: default names no challenger" in refused.out
+    assert "take the gates away: no --ansor-compare-fail" in refused.out
+
+
 def test_limits_of_a_test_stand_in_its_marker(stored):
     alter(stored, lambda data: speed_up(data, 1.1))
     stored.replace("test_cases.py", "bench()", "bench(compare_fail='throughput_ratio:3%')")

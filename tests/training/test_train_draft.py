@@ -118,18 +118,6 @@ def test_experience_has_the_trials_of_all_tasks_by_kind_relative_to_the_best(tas
     np.testing.assert_allclose(np.sort(every), np.sort(expected))
 
 
-def test_sessions_of_one_task_have_one_best():
-    short = made_up(3)
-    long = replace(short, latencies_s=short.latencies_s / 2.5)
-    [trials] = (trials for kind, trials in experience_of([short, long]).items() if kind == "three")
-    count = len(trials.throughput) // 2
-    np.testing.assert_allclose(
-        trials.throughput[count:], 2.5 * trials.throughput[:count], rtol=1e-6
-    )
-    elsewhere = experience_of([short, replace(long, machine="another")])["three"].throughput
-    np.testing.assert_allclose(elsewhere[count:], elsewhere[:count], rtol=1e-6)
-
-
 def test_experience_of_several_is_joined_up_to_a_number_of_trials():
     known = experience_of([made_up(seed, programs=700) for seed in range(2)])
     more = joined(known, experience_of([made_up(7, programs=1_400)]))

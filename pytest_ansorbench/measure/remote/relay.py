@@ -64,7 +64,9 @@ class Relays:
         offer = self._lease.offer(session_s)
         child = self._supervisor.fork(check, "relay")
         session = DeviceSession(child, check, functions)
-        session.allow(_OPEN_S + max(0.0, self._busy_until_s - time.monotonic()))
+        # A tracker hands out only what is free.
+        busy_s = 0.0 if offer.matchkey else max(0.0, self._busy_until_s - time.monotonic())
+        session.allow(_OPEN_S + busy_s)
         where = {"host": offer.host, "port": offer.port, "matchkey": offer.matchkey}
         try:
             session.ask({"op": "open", **where, "timeout_s": session_s, "device": self._device})

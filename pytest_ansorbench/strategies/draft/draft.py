@@ -104,7 +104,7 @@ class Draft(DecisionPolicy):
         require_method(self, "model", "fit", example="BoostedTrees()")
         require_method(self, "neighbourhood", "points", "scaled", example="Neighbourhood()")
         require_method(self, "sharing", "shares", example="SharpeningShares()")
-        require_method(self, "prior", "faded", "weight", example="Prior()")
+        require_method(self, "prior", "faded", "trust", "weight", example="Prior()")
         require_kind_or_none(
             self,
             niches=FitnessSharing,

@@ -95,7 +95,7 @@ class ImportedNetwork:
             return original.flops
         return sum(task.weight * task.flops for task in self._imported.tasks)
 
-    @property
+    @cached_property
     def original(self) -> ImportedNetwork | None:
         """See `RewrittenNetwork.original`."""
         return None if self.rewrite is None else replace(self, rewrite=None)

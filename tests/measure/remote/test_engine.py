@@ -244,13 +244,13 @@ def test_a_single_server_needs_no_tracker(check):
 
 
 def test_a_single_server_that_a_kernel_keeps_busy_is_waited_for(check, monkeypatch):
-    """Until its session's own limit, some 2.5 s later."""
+    """Until its session's own limit."""
     with devices.lone_server() as device:
         server = devices.DeviceAddress("127.0.0.1", device.port)
         with RemoteEngine(resolve_target(None), SETTINGS, RemoteSettings(server=server)) as own:
             hung, fine = own.build([kernel("hang"), kernel("fine")], check)
-            monkeypatch.setattr(relay, "_OPEN_S", 1.5)
             assert own.run(hung, QUICK).status == "run-timeout"
+            monkeypatch.setattr(relay, "_OPEN_S", 2.0)
             assert own.run(fine, QUICK).status == "ok"
 
 
