@@ -20,7 +20,7 @@ from pytest_ansorbench.report.sections import (
     Section,
     Table,
 )
-from pytest_ansorbench.stats.changes import CaseChanges, Change
+from pytest_ansorbench.stats.changes import CaseChanges, Change, same_case
 from pytest_ansorbench.stats.criteria import Criteria
 
 _COLUMNS: Final = (
@@ -91,14 +91,13 @@ def comparison_report(
     What `changes_report` tells of them in brief; then the changes as forest plots and, for each
     case that both have, the curves of its searches then and now.
     """
-    then = {case.case: case for case in before}
     return Report.of(
         *brief.sections,
         Section("suite", tuple(change_forests(changes))),
         *(
-            curves_then_and_now(then[case.case], case, criteria)
+            curves_then_and_now(then, case, criteria)
             for case in after
-            if case.case in then and case.runs and then[case.case].runs
+            if (then := same_case(before, case)) is not None and case.runs and then.runs
         ),
     )
 

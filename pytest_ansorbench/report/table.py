@@ -29,6 +29,8 @@ TIME_UNITS: Final[tuple[WantedUnit, ...]] = get_args(WantedUnit)
 
 DEFAULT_SORT: Final = "order"
 
+_Rows = tuple[ArmRow, ...]  # of a case in one test; another test may have the same case
+
 
 @dataclass(frozen=True, slots=True)
 class Layout:
@@ -79,45 +81,47 @@ def case_table(
     in_order = sort_cases(cases, layout.sort)
     if layout.group_by == "network":
         in_order = tuple(sorted(in_order, key=_is_network))
-    by_case = {case.case: case_rows(case) for case in in_order}
-    if "throughput" in keys:  # all that a kernel has that no search made
-        by_case = {case.case: (*by_case[case.case], *baseline_rows(case)) for case in in_order}
+    # A throughput is all that a kernel has that no search made.
+    of_cases = [
+        (*case_rows(case), *(baseline_rows(case) if "throughput" in keys else ()))
+        for case in in_order
+    ]
     shown = [suite for suite in suites if _worth_a_row(suite, keys)]
     match layout.group_by:
         case "case":
-            groups = _by_case(by_case, shown, keys)
+            groups = _by_case(of_cases, shown, keys)
         case "family":
             families = {case.case: group_of(case.case) for case in in_order}
-            groups = _by_group(by_case, shown, keys, families)
+            groups = _by_group(of_cases, shown, keys, families)
         case "network":
             networks = {case.case: group_of(case.case) for case in in_order if _is_network(case)}
-            groups = _by_group(by_case, shown, keys, networks)
+            groups = _by_group(of_cases, shown, keys, networks)
         case "strategy":
-            groups = _by_strategy(by_case, shown, keys)
+            groups = _by_strategy(of_cases, shown, keys)
     columns = tuple(COLUMNS[key].column for key in keys)
     table = Table(columns, tuple(filter(lambda group: group.rows, groups)))
     return Section("cases", (in_unit(table, layout.time_unit),))
 
 
 def _by_case(
-    by_case: dict[str, tuple[ArmRow, ...]], suites: Sequence[SuiteVerdict], columns: Sequence[str]
+    of_cases: Sequence[_Rows], suites: Sequence[SuiteVerdict], columns: Sequence[str]
 ) -> Iterator[Group]:
-    for rows in by_case.values():
+    for rows in of_cases:
         yield _body(rows, columns)
     yield _summary([suite for suite in suites if not suite.group], columns)
     yield _summary([suite for suite in suites if suite.group], columns)
 
 
 def _by_group(
-    by_case: dict[str, tuple[ArmRow, ...]],
+    of_cases: Sequence[_Rows],
     suites: Sequence[SuiteVerdict],
     columns: Sequence[str],
     group_of_case: Mapping[str, str],
 ) -> Iterator[Group]:
     """The cases of each group, with its sums; those that are in none stand together as well."""
-    for group in dict.fromkeys(group_of_case.get(case, "") for case in by_case):
-        for case, rows in by_case.items():
-            if group_of_case.get(case, "") == group:
+    for group in dict.fromkeys(group_of_case.get(rows[0].case, "") for rows in of_cases):
+        for rows in of_cases:
+            if group_of_case.get(rows[0].case, "") == group:
                 yield _body(rows, columns)
         yield _summary([suite for suite in suites if suite.group == group != ""], columns)
     yield _summary([suite for suite in suites if not suite.group], columns)
@@ -129,9 +133,9 @@ def _is_network(case: CaseResult) -> bool:
 
 
 def _by_strategy(
-    by_case: dict[str, tuple[ArmRow, ...]], suites: Sequence[SuiteVerdict], columns: Sequence[str]
+    of_cases: Sequence[_Rows], suites: Sequence[SuiteVerdict], columns: Sequence[str]
 ) -> Iterator[Group]:
-    of_all = [row for rows in by_case.values() for row in rows]
+    of_all = [row for rows in of_cases for row in rows]
     for strategy in dict.fromkeys(row.strategy for row in of_all):
         yield _body([row for row in of_all if row.strategy == strategy], columns)
         yield _summary([suite for suite in suites if suite.challenger == strategy], columns)

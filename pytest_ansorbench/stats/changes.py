@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -100,6 +100,15 @@ def case_changes(
 def uncompared(case: str, strategy: str, gate: Gate, other_machine: str = "") -> Change:
     """A figure that an allowance is about and that was not compared."""
     return Change(case, strategy, gate.metric, None, None, UNDEFINED, gate, other_machine)
+
+
+def same_case(before: Iterable[CaseResult], after: CaseResult) -> CaseResult | None:
+    """The case in an earlier result; of two tests of it the one that is most like the later."""
+    return min(
+        (case for case in before if case.case == after.case),
+        key=lambda case: (bool(incomparable(case, after)), case.strategies != after.strategies),
+        default=None,
+    )
 
 
 def incomparable(before: CaseResult, after: CaseResult) -> str:

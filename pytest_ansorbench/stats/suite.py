@@ -184,11 +184,11 @@ def _mean(
     key: str, challenger: str, cases: Sequence[CaseResult], missing: tuple[str, ...]
 ) -> SuiteFigure:
     """The geometric mean over the cases that have a plain figure; it has no interval."""
-    estimates: dict[str, Estimate] = {
-        case.case: getattr(verdict.comparison, key)
+    estimates: list[tuple[str, Estimate]] = [
+        (case.case, getattr(verdict.comparison, key))
         for case in cases
         for verdict in case.verdicts
         if verdict.comparison.challenger.strategy == challenger
-    }
-    absent = (case for case, estimate in estimates.items() if not is_plain(estimate))
-    return SuiteFigure(key, geometric_mean(list(estimates.values())), (*absent, *missing))
+    ]
+    absent = (case for case, estimate in estimates if not is_plain(estimate))
+    return SuiteFigure(key, geometric_mean([one for _, one in estimates]), (*absent, *missing))

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pytest_ansorbench.records import CaseResult, Result
-from pytest_ansorbench.stats.changes import CaseChanges, case_changes, incomparable
+from pytest_ansorbench.stats.changes import CaseChanges, case_changes, incomparable, same_case
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.figures import gates_per_case
 from pytest_ansorbench.stats.gate import families
@@ -68,8 +68,7 @@ def suite_changes_since(
 
     `gone` are cases that there should be a result of, and is none.
     """
-    earlier = {case.case: case for case in before.cases}
-    known = [(earlier[case.case], case) for case in cases if case.case in earlier]
+    known = [(then, case) for case in cases if (then := same_case(before.cases, case)) is not None]
     compared = [(then, now) for then, now in known if not incomparable(then, now)]
     lost = [*(now.case for then, now in known if incomparable(then, now)), *gone]
     if not allowances and len(compared) < 2:
@@ -89,7 +88,7 @@ def changes_since(
     any_machine: bool,
 ) -> CaseChanges:
     """Compare one case, measured on these machines, with an earlier result."""
-    then = next((earlier for earlier in before.cases if earlier.case == case.case), None)
+    then = same_case(before.cases, case)
     if then is None:
         return CaseChanges(case.case, (), "the earlier result does not have it")
     difference = _machines_differ(then, before.machines, case, machines)

@@ -25,6 +25,7 @@ from pytest_ansorbench.report.cells import (
 from pytest_ansorbench.report.columns import COLUMNS, DEFAULT_COLUMNS
 from pytest_ansorbench.report.sections import Column, Group, Section, Table
 from pytest_ansorbench.report.table import (
+    GROUPINGS,
     SORT_KEYS,
     TIME_UNITS,
     WantedUnit,
@@ -222,6 +223,18 @@ def test_each_challenger_has_its_row() -> None:
     cells = cells_of([result, result])
     assert column(cells, "strategy")[-2:] == ["half", "quarter"]
     assert [cell[:4] for cell in column(cells, "S")[-2:]] == ["0.50", "0.25"]
+
+
+@pytest.mark.parametrize("group_by", GROUPINGS)
+def test_two_tests_of_one_case_have_rows_each(group_by: Grouping) -> None:
+    section = case_table([case("a", 0.5), case("a", 0.25)], Layout(group_by=group_by))
+    times = column(simple_cells(rendered(section)), "search time (s)")
+    assert sorted(times) == ["1.00", "2.00", "4.00", "4.00"]
+
+
+def test_two_tests_of_one_case_both_count_in_means() -> None:
+    cells = cells_of([case("a", 0.5), case("a", 0.125)], ALL)
+    assert column(cells, "S_paper")[-1] == "0.25"
 
 
 def test_one_case_needs_no_row_over_cases() -> None:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 from typing import Any
 
 import pytest
 
 from pytest_ansorbench.records import CaseResult
-from pytest_ansorbench.stats.changes import CaseChanges, case_changes
+from pytest_ansorbench.stats.changes import CaseChanges, case_changes, same_case
 from pytest_ansorbench.stats.figures import gates_per_case
 from pytest_ansorbench.stats.limits import Allowance
-from tests.synthetic import CRITERIA, make_case_result, make_run
+from pytest_ansorbench.storage import result_changes
+from tests.synthetic import CRITERIA, make_case_result, make_result, make_run
 
 SEEDS = range(6)
 
@@ -92,6 +94,22 @@ def test_a_gate_on_seconds_has_nothing_to_compare_on_another_machine() -> None:
     assert {change.gate.reason for change in gated if change.gate} == {"other-machine"}
     assert {change.other_machine for change in gated} == {"cpu: A is now B"}
     assert {change.other_machine for change in found.changes if change not in gated} == {""}
+
+
+def test_of_two_tests_of_a_case_the_one_like_the_later_is_compared() -> None:
+    one = case()
+    alone = dataclasses.replace(
+        one, strategies=("default",), runs=one.runs_of("default"), verdicts=()
+    )
+    runs = tuple(dataclasses.replace(run, budget_trials=8) for run in one.runs)
+    longer = dataclasses.replace(one, runs=runs)
+    for before in itertools.permutations((one, alone, longer)):
+        assert all(same_case(before, after) is after for after in before)
+    assert same_case([alone], one) is alone
+    [found, *_] = result_changes(
+        make_result(alone, one), make_result(one), (), criteria=CRITERIA, any_machine=False
+    )
+    assert {change.strategy for change in found.changes} == {"default", "fast"}
 
 
 @pytest.mark.parametrize(
