@@ -33,12 +33,10 @@ def case_details(result: CaseResult, ways: Ways) -> Section:
 
     `ways` are its milestones, as `stats.distribution.case_ways` has them.
     """
-    heading = result.case
-    if result.verdicts:
-        heading += f": target {result.verdicts[0].comparison.target_gflops:.4g} GFLOP/s"
-    blocks = [Lines((heading,)), Lines(yardstick_lines(result), _DEPTH - 1)]
+    targets = (verdict.comparison.target_gflops for verdict in result.verdicts[:1])
+    lines = (*(f"target {gflops:.4g} GFLOP/s" for gflops in targets), *yardstick_lines(result))
     arms = (block for row in case_rows(result) for block in _arm(result, row, ways))
-    return Section("details", (*blocks, *arms), subject=result.case)
+    return Section("details", (Lines(lines, _DEPTH - 1), *arms), subject=result.case)
 
 
 def _arm(result: CaseResult, row: ArmRow, ways: Ways) -> Iterator[Block]:

@@ -51,6 +51,19 @@ def test_results_are_shown_in_order_with_what_changed(storage, capsys):
     assert "0003_less: search" not in out
 
 
+def test_every_table_of_a_case_tells_which(storage, capsys):
+    assert main(["history", "--storage", storage]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    for name in ("a", "b"):
+        assert lines[lines.index(name) + 1].split()[:3] == ["no.", "strategy", "search"]
+    assert main(["history", "--storage", storage, "--format", "csv"]) == 0
+    _, *of_cases = capsys.readouterr().out.rstrip().split("\n\n")
+    assert [{row.split(",")[0] for row in one.splitlines()} for one in of_cases] == [
+        {"case", "a"},
+        {"case", "b"},
+    ]
+
+
 def test_the_newest_can_be_asked_for_and_formats_be_given(storage, capsys):
     assert main(["history", "--storage", storage, "--last", "1", "--format", "json"]) == 0
     sections = json.loads(capsys.readouterr().out)["sections"]

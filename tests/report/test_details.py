@@ -34,7 +34,8 @@ def test_phases_failures_and_gates_of_every_arm() -> None:
     ]
     lines = described(make_case_result(reference=reference, challengers={"fast": fast}))
     assert lines == (
-        "conv2d: target 0.99 GFLOP/s",
+        "conv2d",
+        "  target 0.99 GFLOP/s",
         "  default",
         "    4.00 s a run over 4 runs: propose 2.00, build 1.00, run 0.50, learn 0.50",
         "    no failures in 16 trials",
@@ -148,6 +149,6 @@ def test_a_schedule_of_several_tasks_names_its_own(tasks: int, named: bool) -> N
         *("case", "fast", 7, TaskRecord("fused_matmul", 1, 10**9, ()), 0, tasks),
         *("", 1e-3, "", "", "warm"),
     )
-    [heading, *_] = lines_of(schedules("case", [Script(winner, "", "")]))
+    [_, heading, *_] = lines_of(schedules("case", [Script(winner, "", "")]))
     assert ("task fused_matmul" in heading) == named
     assert heading.startswith("fast") and heading.endswith("found with seed 7")

@@ -25,17 +25,23 @@ class Csv:
 
     Columns are called by their keys, with the unit behind. Figures are in full precision. What
     qualifies a figure has columns of its own: `search_ratio`, `search_ratio_low`,
-    `search_ratio_high`, `search_ratio_bound`. Infinity is `inf`; a gap is empty. Sentences and
-    charts are left out.
+    `search_ratio_high`, `search_ratio_bound`. Infinity is `inf`; a gap is empty. What is of one
+    case has its id in the first column. Sentences and charts are left out.
     """
 
     def render(self, report: Report) -> str:
-        blocks = [block for section in report.sections for block in section.blocks]
-        return "\n\n".join(_table(block) for block in blocks if isinstance(block, Table))
+        return "\n\n".join(
+            _table(block, section.subject)
+            for section in report.sections
+            for block in section.blocks
+            if isinstance(block, Table)
+        )
 
 
-def _table(table: Table) -> str:
+def _table(table: Table, case: str) -> str:
     parts = [_column(column, table.column(column.key)) for column in table.columns]
+    if case:
+        parts.insert(0, {"case": [_harmless(case)] * len(table.rows)})
     names = [name for part in parts for name in part]
     rows = zip(*(values for part in parts for values in part.values()), strict=True)
     out = io.StringIO()

@@ -7,7 +7,13 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from pytest_ansorbench.report.render.charts import chart_blocks
-from pytest_ansorbench.report.render.text import code_lines, printable, table_text, written
+from pytest_ansorbench.report.render.text import (
+    code_lines,
+    named_sections,
+    printable,
+    table_text,
+    written,
+)
 from pytest_ansorbench.report.sections import Block, Code, Lines, Report, Table
 
 _SPECIAL: Final = {
@@ -38,7 +44,7 @@ class Latex:
 
     def render(self, report: Report) -> str:
         return "\n\n".join(
-            "\n\n".join(map(self._block, section.blocks)) for section in report.sections
+            "\n\n".join(map(self._block, section.blocks)) for section in named_sections(report)
         )
 
     def _block(self, block: Block) -> str:

@@ -11,6 +11,7 @@ from pytest_ansorbench.report.render.text import (
     code_lines,
     indented,
     markdown_words,
+    named_sections,
     table_text,
     written,
 )
@@ -25,7 +26,7 @@ class Markdown:
     """
 
     def render(self, report: Report) -> str:
-        return "\n\n".join(self._section(section.blocks) for section in report.sections)
+        return "\n\n".join(self._section(section.blocks) for section in named_sections(report))
 
     def _section(self, blocks: Sequence[Block]) -> str:
         """Blocks that are not text alone have a blank line on both sides.

@@ -16,6 +16,7 @@ from pytest_ansorbench.report.render.text import (
     code_lines,
     column_title,
     indented,
+    named_sections,
     printable,
     table_text,
 )
@@ -39,7 +40,7 @@ class Terminal:
     width: int | None = None
 
     def render(self, report: Report) -> str:
-        return "\n\n".join(self._set(section.blocks) for section in report.sections)
+        return "\n\n".join(self._set(section.blocks) for section in named_sections(report))
 
     def line(self, sentence: Sentence) -> str:
         """Write one sentence that stands alone, as a message."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Final, Literal
 
 from tabulate import SEPARATING_LINE, tabulate
 
 from pytest_ansorbench.report.cells import Cell, Text
-from pytest_ansorbench.report.sections import Column, Table
+from pytest_ansorbench.report.sections import Column, Lines, Report, Section, Table
 
 INDENT: Final = "  "
 _MARKS: Final = re.compile(r"[\\`*$~|]|\](?=\()|\[(?=\^)|(?<![^\W_])_|_(?![^\W_])")
@@ -29,6 +30,17 @@ def markdown_words(text: str) -> str:
     for begins, instead in _HTML:
         text = re.sub(begins, instead, text)
     return text
+
+
+def named_sections(report: Report) -> Iterator[Section]:
+    """The sections of a report; where the case that they are of changes, its id comes first."""
+    before = ""
+    for section in report.sections:
+        if section.subject not in ("", before):
+            yield replace(section, blocks=(Lines((section.subject,)), *section.blocks))
+        else:
+            yield section
+        before = section.subject
 
 
 def written(escape: Callable[[str], str]) -> Callable[[Cell], str]:

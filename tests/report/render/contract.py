@@ -174,6 +174,11 @@ class RendererContract:
         places = [text.index(word) for word in words]
         assert places == sorted(places)
 
+    def test_a_section_tells_the_case_that_it_is_of(self) -> None:
+        table = Table.of(COLUMNS, [(Text("first"), Count(1), Text("last"))])
+        report = Report.of(Section("a", (table,), subject="conv2d"))
+        assert "conv2d" in self.renderer.render(report)
+
     def test_indented_blocks_and_warnings_are_written(self) -> None:
         assert "first" in self.table(Count(1), depth=2)
         assert "careful" in self.written(Lines(("careful",), depth=1, tone="warning"))

@@ -75,6 +75,12 @@ def test_only_tables_are_written_with_a_blank_line_between() -> None:
     assert rendered(section, "csv") == "case\na\n\ncase\na"
 
 
+def test_the_case_of_a_section_is_a_column() -> None:
+    table = Table(COLUMNS[-1:], (Group(((Part(1, 8),), (Part(2, 8),))),))
+    section = Section("part", (table,), subject="=a,b")
+    assert rendered(section, "csv") == 'case,failed,failed_of\n"\'=a,b",1,8\n"\'=a,b",2,8'
+
+
 @given(st.sampled_from("=+-@\uff1d\uff20"), st.text(" \t\n\r"), st.text())
 def test_no_cell_is_a_formula(sign: str, before: str, after: str) -> None:
     text = f"{before}{sign}{after}"

@@ -52,6 +52,13 @@ def test_sections_are_set_off_by_a_blank_line() -> None:
     assert Terminal().render(Report.of(one, two)) == "one\none\n\ntwo\ntwo"
 
 
+def test_the_case_of_sections_comes_first_and_once() -> None:
+    words = Lines(("words",))
+    parts = [Section(key, (words,), case) for key, case in (("x", "a"), ("y", "a"), ("x", "b"))]
+    report = Report.of(Section("all", (words,)), *parts)
+    assert Terminal().render(report) == "words\n\na\nwords\n\nwords\n\nb\nwords"
+
+
 def test_lines_are_painted_whole_by_their_tone() -> None:
     lines = (Lines(("calm",)), Lines(("careful 1",), depth=1, tone="warning"))
     terminal = Terminal(lambda line, tone: f"<{line}>" if tone == "warning" else line)
