@@ -35,7 +35,7 @@ def add_commands(commands: argparse._SubParsersAction[Any]) -> None:
     schedule.add_argument("--strategy", metavar="NAME", help="of this arm only")
     schedule.add_argument("--seed", metavar="N", help="of this repeat only")
     schedule.add_argument(
-        "--task", metavar="TASK", help="name or number, from 1, of a network's task"
+        "--task", metavar="TASK", help="name of a network's task, or its id as `tasks` lists it"
     )
     schedule.add_argument(
         "--only", choices=("trace", "program"), help="print this alone (default: both)"
@@ -216,12 +216,12 @@ def _of_case(found: Sequence[Winner], case: str | None) -> list[Winner]:
 
 
 def _of_task(found: Sequence[Winner], task: str | None) -> list[Winner]:
-    names = dict.fromkeys(f"{one.place + 1} {one.task.name}" for one in found)
+    names = dict.fromkeys(f"{one.place} {one.task.name}" for one in found)
     if task is None and len(names) > 1:
         raise Refusal(f"expected --task, one of: {', '.join(names)}")
     if task is None:
         return [*found]
-    of_task = [one for one in found if task in (one.task.name, str(one.place + 1))]
+    of_task = [one for one in found if task in (one.task.name, str(one.place))]
     if not of_task:
         raise Refusal(f"bad --task {task!r}: expected one of: {', '.join(names)}")
     return of_task

@@ -74,7 +74,7 @@ def _difference(
         number = len(there["tasks"])
         return f"its number of tasks is {number} there and {len(tasks)} here"
     computed = iter(unpack_arrays(there["payload"]))
-    for place, (task, other) in enumerate(zip(tasks, there["tasks"], strict=True), start=1):
+    for place, (task, other) in enumerate(zip(tasks, there["tasks"], strict=True)):
         name = f"task {place}, {task.name},"
         if other["shape"] != shape_of(task):
             return f"{name} is {_told(other['shape'])} there and {_told(shape_of(task))} here"

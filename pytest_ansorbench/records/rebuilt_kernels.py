@@ -58,8 +58,8 @@ class RebuiltKernel:
 
     @property
     def name(self) -> str:
-        """The case's id; of a case of several tasks, with the task's number, from 1."""
-        return self.case if self.tasks == 1 else f"{self.case}#{self.place + 1}"
+        """The case's id; of a case of several tasks, with the task's number, from 0."""
+        return self.case if self.tasks == 1 else f"{self.case}#{self.place}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,7 +78,7 @@ def test_another_interpreter_and_a_variant_stand_beside_todays(path, tmp_path, c
     gates = ["--min-throughput-ratio", "0.01", "--min-suite-throughput-ratio", "0.01"]
     assert main(["kernels", path, "--case", MLP.id, "--sets", "2", *words, *gates]) in (0, 125)
     out = capsys.readouterr().out
-    assert f"{MLP.id}#1" in out and "o1: Python" in out and "opt-level=1" in out
+    assert f"{MLP.id}#0" in out and "o1: Python" in out and "opt-level=1" in out
     assert "suite of 4 kernels, today against against" in out
 
 

@@ -75,7 +75,7 @@ def test_where_both_times_are_known_the_change_is_told():
 def test_tasks_of_a_network_are_numbered():
     kernels = rebuilt([1.0])
     task = dataclasses.replace(kernels.kernels[0], tasks=3, place=1)
-    assert "case0#2" in shown(dataclasses.replace(kernels, kernels=(task,)))
+    assert "case0#1" in shown(dataclasses.replace(kernels, kernels=(task,)))
 
 
 def test_without_kernels_it_says_so():
