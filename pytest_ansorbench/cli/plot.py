@@ -113,6 +113,7 @@ def _plot(given: argparse.Namespace) -> int:
     check_outputs([given.output], [path])
     with judging((path, result)):
         chart = _chart(given, judge_result(result))
+    _check_content(given.figure, chart)
     try:
         with written(given.output) as file:
             save(draw(chart, PRINT), file, PRINT, kind)
@@ -170,12 +171,23 @@ def _ratios(figure: str, judged: JudgedResult) -> Forest:
     from pytest_ansorbench.report.pictures import ablation, forests
 
     plots = (*forests(judged.cases, judged.suites), *ablation(judged.suites))
-    forest = plots[[*_OF_ALL].index(figure)]
-    if not forest.rows:
-        of = "a result with two strategies or more"
-        of += " and two cases or more" if figure.startswith("ablation") else ""
-        raise Refusal(f"bad {figure}: expected {of}")
-    return forest
+    return plots[[*_OF_ALL].index(figure)]
+
+
+def _check_content(figure: str, chart: Chart | Forest | Bars) -> None:
+    """Refuse a figure that would be blank."""
+    from pytest_ansorbench.report.sections import Chart, Forest
+
+    match chart:
+        case Chart():
+            is_blank, of = not any(one.x for one in chart.series), "runs with valid trials"
+        case Forest():
+            is_blank, of = not chart.rows, "two strategies or more"
+            of += " and two cases or more" if figure.startswith("ablation") else ""
+        case _:
+            is_blank, of = not chart.stacks, "runs"
+    if is_blank:
+        raise Refusal(f"bad {figure}: nothing to draw; expected a result with {of}")
 
 
 def _of_case(
@@ -198,7 +210,9 @@ def _of_case(
             narrowed(case.strategies, "--strategy", strategy, str)
             alone = [block for block in sketch_shares(case, strategy) if isinstance(block, Bars)]
             if not alone:
-                raise Refusal(f"{case.case} has no sketches to choose from")
+                raise Refusal(
+                    f"bad {figure}: nothing to draw; {case.case} has no sketches to choose from"
+                )
             return alone[0]
     over_trials, over_time = (
         block for block in curves(case, criteria).blocks if isinstance(block, Chart)

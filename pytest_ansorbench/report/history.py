@@ -5,18 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from pytest_ansorbench.records import ArmSummary, CaseResult, Comparison, Result
-from pytest_ansorbench.report.cells import (
-    Cell,
-    Count,
-    Gap,
-    Ratio,
-    Seconds,
-    SuiteRatio,
-    Text,
-    mark,
-    throughput,
-)
+from pytest_ansorbench.records import Result
+from pytest_ansorbench.report.cells import Cell, Count, Gap, SuiteRatio, Text, mark
+from pytest_ansorbench.report.columns import COLUMNS, ArmRow, case_rows
 from pytest_ansorbench.report.sections import (
     Axis,
     Chart,
@@ -44,14 +35,8 @@ _SUITE: tuple[Column, ...] = (
     Column("verdict", "verdict", kind="words"),
     Column("changed", "changed"),
 )
-_CASE: tuple[Column, ...] = (
-    Column("place", "no."),
-    Column("strategy", "strategy", kind="words"),
-    Column("search_time", "search time", "s"),
-    Column("search_ratio", "S"),
-    Column("throughput", "GFLOP/s", "GFLOP/s"),
-    Column("throughput_ratio", "throughput ratio"),
-)
+_OF_ARM = ("strategy", "search_time", "search_ratio", "throughput", "throughput_ratio")
+_CASE: tuple[Column, ...] = (Column("place", "no."), *(COLUMNS[key].column for key in _OF_ARM))
 _COMMIT_DIGITS = 10
 
 
@@ -130,32 +115,18 @@ def _case(name: str, stages: Sequence[Stage]) -> Section:
         for case in stage.judged.cases:
             if case.case != name:
                 continue
-            arms = dict(_arms(case))
-            groups.append(Group(tuple(_row(place, arm, of) for arm, of in arms.values())))
-            for strategy, (arm, _) in arms.items():
-                if arm.throughput_gflops:
-                    points.setdefault(strategy, []).append((place, arm.throughput_gflops))
+            rows = case_rows(case)
+            groups.append(Group(tuple(_cells(place, row) for row in rows)))
+            for row in rows:
+                if row.arm is not None and row.arm.throughput_gflops:
+                    found = (place, row.arm.throughput_gflops)
+                    points.setdefault(row.strategy, []).append(found)
     chart = Chart(Axis("result no."), Axis("final throughput", "GFLOP/s"), _series(points))
     return Section("history", (Table(_CASE, tuple(groups)), chart), subject=name)
 
 
-def _arms(case: CaseResult) -> Iterator[tuple[str, tuple[ArmSummary, Comparison | None]]]:
-    """Every strategy of a case, the reference first, with what it was compared in."""
-    for verdict in case.verdicts:
-        compared = verdict.comparison
-        yield compared.reference.strategy, (compared.reference, None)
-        yield compared.challenger.strategy, (compared.challenger, compared)
-
-
-def _row(place: int, arm: ArmSummary, compared: Comparison | None) -> tuple[Cell, ...]:
-    return (
-        Count(place),
-        Text(arm.strategy),
-        Seconds(arm.search_s),
-        Ratio(compared.search_ratio) if compared else Gap.IRRELEVANT,
-        throughput(arm.throughput_gflops),
-        Ratio(compared.throughput_ratio) if compared else Gap.IRRELEVANT,
-    )
+def _cells(place: int, row: ArmRow) -> tuple[Cell, ...]:
+    return (Count(place), *(COLUMNS[key].of(row) for key in _OF_ARM))
 
 
 def _series(points: dict[str, list[tuple[int, float]]]) -> tuple[Series, ...]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from pytest_ansorbench.records import CaseResult, Comparison, Run, SuiteVerdict
 from pytest_ansorbench.report.cells import Cell, Count, Number, Text
+from pytest_ansorbench.report.columns import case_rows
 from pytest_ansorbench.report.sections import (
     Axis,
     Bars,
@@ -96,14 +97,10 @@ def way(case: CaseResult, ways: Ways) -> Forest:
 
 def phases(case: CaseResult) -> Bars:
     """Draw where the seconds of a run went, for each arm that has one."""
-    comparisons = [verdict.comparison for verdict in case.verdicts]
-    summaries = {
-        arm.strategy: arm for one in comparisons for arm in (one.reference, one.challenger)
-    }
     stacks = tuple(
-        Stack(arm.strategy, (arm.propose_s, arm.build_s, arm.run_s, arm.learn_s))
-        for name in case.strategies
-        if (arm := summaries.get(name)) is not None
+        Stack(row.strategy, (arm.propose_s, arm.build_s, arm.run_s, arm.learn_s))
+        for row in case_rows(case)
+        if (arm := row.arm) is not None
     )
     return Bars(Axis("search time of a run", "s"), ("propose", "build", "run", "learn"), stacks)
 

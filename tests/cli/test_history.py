@@ -7,6 +7,7 @@ import json
 import pytest
 
 from pytest_ansorbench.cli import main
+from pytest_ansorbench.records import CaseResult
 from pytest_ansorbench.storage import save_numbered
 from tests.synthetic import make_case_result, make_result, make_run
 
@@ -62,6 +63,14 @@ def test_every_table_of_a_case_tells_which(storage, capsys):
         {"case", "a"},
         {"case", "b"},
     ]
+
+
+def test_a_strategy_alone_has_its_figures(tmp_path, capsys):
+    alone = CaseResult("a", ("default",), (make_run("a", final=0.5),), ())
+    save_numbered(make_result(alone), tmp_path, "tuned")
+    assert main(["history", "--storage", str(tmp_path)]) == 0
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["1", "default", "4.00", "-", "2.00", "-"] in rows
 
 
 def test_the_newest_can_be_asked_for_and_formats_be_given(storage, capsys):

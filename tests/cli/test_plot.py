@@ -86,6 +86,21 @@ def test_one_strategy_has_no_ratios(tmp_path, capsys):
     assert "expected a result with two strategies or more" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("figure", "runs"),
+    [
+        *((figure, ()) for figure in ("curve", "curve-time", "phases")),
+        ("latency-time", (make_run(latencies=[None]),)),
+        *((figure, (make_run(),)) for figure in ("targets", "schedule-share")),
+    ],
+)
+def test_what_would_be_blank_is_refused(tmp_path, capsys, figure, runs):
+    path = tmp_path / "result.json"
+    write_result(make_result(CaseResult("conv2d", ("default",), runs, ())), path)
+    assert main(["plot", figure, str(path), "-o", str(tmp_path / "x.svg")]) == 2
+    assert f"bad {figure}: nothing to draw; " in capsys.readouterr().err
+
+
 def test_one_case_has_no_ablation(result, capsys):
     assert main(["plot", "ablation", result, "-o", "x.svg"]) == 2
     assert "two strategies or more and two cases or more" in capsys.readouterr().err

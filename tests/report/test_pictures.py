@@ -73,6 +73,11 @@ def test_seconds_of_a_run_by_phase() -> None:
     ]
 
 
+def test_a_strategy_alone_has_its_seconds_as_well() -> None:
+    bars = phases(CaseResult("conv2d", ("default",), (make_run(),), ()))
+    assert [(one.label, one.lengths) for one in bars.stacks] == [("default", (2.0, 1.0, 0.5, 0.5))]
+
+
 def two_sketches(run: Run, *sketches: int) -> Run:
     trials = tuple(
         dataclasses.replace(trial, sketch=sketch)
