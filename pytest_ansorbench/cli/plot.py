@@ -19,8 +19,6 @@ from pytest_ansorbench.cli.stored import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from pytest_ansorbench.records import CaseResult
     from pytest_ansorbench.report.sections import Bars, Chart, Forest
     from pytest_ansorbench.stats.criteria import Criteria
@@ -41,14 +39,16 @@ _OF_A_CASE: Final = {
     "schedule-share": "trials by sketch, over the budget; of --strategy",
 }
 _KINDS: Final = ("svg", "png", "pdf")
+_OF_STRATEGY: Final = (*_OF_ALL, "targets", "schedule-share")
+"""Figures that can be of one strategy."""
 
 
 @dataclass(frozen=True, slots=True)
-class _OfPaper:
-    """A figure of Han Lin et al., Computer Science 52(3), 2025, section 5."""
+class _Part:
+    """A figure of a part of a result."""
 
     figure: str  # what it is drawn as
-    cases: str  # start of the ids of its cases; `operators` or `networks` for all of them
+    cases: str = ""  # start of the ids of its cases; `operators` or `networks` for all of them
     strategy: str = ""  # the challenger; empty for all strategies
 
     @property
@@ -58,16 +58,17 @@ class _OfPaper:
 
 
 _OF_PAPER: Final = {
-    "fig10": _OfPaper("search-ratio", "operators", "optimized"),
-    "fig11": _OfPaper("search-ratio", "networks", "optimized"),
-    "fig12": _OfPaper("throughput-ratio", "operators", "optimized"),
-    "fig13": _OfPaper("throughput-ratio", "networks", "optimized"),
-    "fig14": _OfPaper("curve", "conv2d-n"),
-    "fig15": _OfPaper("curve", "resnet50"),
-    "fig16": _OfPaper("curve", "resnet18"),
-    "fig17": _OfPaper("search-ratio", "", "rules"),
-    "fig18": _OfPaper("search-ratio", "", "etc"),
+    "fig10": _Part("search-ratio", "operators", "optimized"),
+    "fig11": _Part("search-ratio", "networks", "optimized"),
+    "fig12": _Part("throughput-ratio", "operators", "optimized"),
+    "fig13": _Part("throughput-ratio", "networks", "optimized"),
+    "fig14": _Part("curve", "conv2d-n"),
+    "fig15": _Part("curve", "resnet50"),
+    "fig16": _Part("curve", "resnet18"),
+    "fig17": _Part("search-ratio", "", "rules"),
+    "fig18": _Part("search-ratio", "", "etc"),
 }
+"""Those of Han Lin et al., Computer Science 52(3), 2025, section 5."""
 
 
 def add_command(commands: argparse._SubParsersAction[Any]) -> None:
@@ -81,7 +82,9 @@ def add_command(commands: argparse._SubParsersAction[Any]) -> None:
     )
     plot.add_argument("figure", choices=[*all_figures], metavar="FIGURE")
     plot.add_argument("result", metavar="RESULT", help="name, number or file")
-    plot.add_argument("--case", metavar="ID", help="case of a figure that is of one")
+    plot.add_argument(
+        "--case", metavar="ID", help="case of a figure that is of one, or the only one of ratios"
+    )
     plot.add_argument(
         "--strategy",
         metavar="NAME",
@@ -125,19 +128,28 @@ def _plot(given: argparse.Namespace) -> int:
 
 def _chart(given: argparse.Namespace, judged: JudgedResult) -> Chart | Forest | Bars:
     """The figure that was asked for."""
-    of_paper = _OF_PAPER.get(given.figure)
-    if of_paper is None:
-        if given.figure in _OF_ALL:
-            return _ratios(given.figure, _against(given.strategy, judged))
-        return _of_case(given.figure, _case(given, judged.cases), given.strategy, judged.criteria)
-    cases = tuple(case for case in judged.cases if _is_of(of_paper.cases, case))
+    part = _OF_PAPER.get(given.figure, _Part(given.figure))
+    if given.case is not None and part.figure.startswith("ablation"):
+        raise Refusal(
+            f"bad --case {given.case!r}: expected none, as {given.figure} is of all cases"
+        )
+    if given.strategy is not None and part.figure not in _OF_STRATEGY:
+        raise Refusal(
+            f"bad --strategy {given.strategy!r}: expected none, as {given.figure} is of all "
+            "strategies"
+        )
+    chosen = narrowed(judged.cases, "--case", given.case, lambda one: one.case)
+    cases = tuple(case for case in chosen if _is_of(part.cases, case))
     if not cases:
-        raise Refusal(f"bad {given.figure}: expected a result with {of_paper.cases}")
-    if of_paper.figure == "curve":
-        return _of_case("curve", cases[0], None, judged.criteria)
-    suites = judged.suites if len(cases) == len(judged.cases) else ()
-    part = replace(judged, cases=cases, suites=suites)
-    return _ratios(of_paper.figure, _against(given.strategy or of_paper.strategy, part))
+        raise Refusal(f"bad {given.figure}: expected a result with {part.cases or 'cases'}")
+    if part.figure in _OF_ALL:
+        suites = judged.suites if len(cases) == len(judged.cases) else ()
+        judged = replace(judged, cases=cases, suites=suites)
+        return _ratios(part.figure, _against(given.strategy or part.strategy, judged))
+    if given.figure == part.figure and given.case is None and len(cases) > 1:
+        known = listed(case.case for case in cases)
+        raise Refusal(f"bad {given.figure}: expected --case with it, one of: {known}")
+    return _of_case(part.figure, cases[0], given.strategy, judged.criteria)
 
 
 def _is_of(cases: str, case: CaseResult) -> bool:
@@ -147,9 +159,9 @@ def _is_of(cases: str, case: CaseResult) -> bool:
     return case.case.startswith(cases)
 
 
-def _against(challenger: str | None, judged: JudgedResult) -> JudgedResult:
-    """The same, with the verdicts over one challenger only; None for all of them."""
-    if challenger is None:
+def _against(challenger: str, judged: JudgedResult) -> JudgedResult:
+    """The same, with the verdicts over one challenger only; empty for all of them."""
+    if not challenger:
         return judged
     verdicts = [verdict for case in judged.cases for verdict in case.verdicts]
     names = dict.fromkeys(verdict.comparison.challenger.strategy for verdict in verdicts)
@@ -202,7 +214,9 @@ def _of_case(
         case "latency-time":
             return latency_curve(case, criteria)
         case "targets":
-            return way(case, case_ways(case, criteria))
+            ways = case_ways(case, criteria)
+            names = narrowed([*ways], "--strategy", strategy, str)
+            return way(case, {name: ways[name] for name in names})
         case "phases":
             return phases(case)
         case "schedule-share":
@@ -218,14 +232,3 @@ def _of_case(
         block for block in curves(case, criteria).blocks if isinstance(block, Chart)
     )
     return over_trials if figure == "curve" else over_time
-
-
-def _case(given: argparse.Namespace, cases: Sequence[CaseResult]) -> CaseResult:
-    if given.case is not None:
-        return narrowed(cases, "--case", given.case, lambda one: one.case)[0]
-    if len(cases) != 1:
-        raise Refusal(
-            f"bad {given.figure}: expected --case with it, one of: "
-            f"{listed(one.case for one in cases)}"
-        )
-    return cases[0]

@@ -65,6 +65,22 @@ def test_other_formats_by_the_suffix(result, tmp_path, kind, start):
             ["schedule-share", "-o", "x.svg", "--strategy", "y"],
             "bad --strategy 'y': expected one of: default, fast",
         ),
+        (
+            ["targets", "-o", "x.svg", "--strategy", "y"],
+            "bad --strategy 'y': expected one of: fast",
+        ),
+        (
+            ["phases", "-o", "x.svg", "--strategy", "fast"],
+            "bad --strategy 'fast': expected none, as phases is of all strategies",
+        ),
+        (
+            ["fig14", "-o", "x.svg", "--strategy", "fast"],
+            "bad --strategy 'fast': expected none, as fig14 is of all strategies",
+        ),
+        (
+            ["ablation", "-o", "x.svg", "--case", "conv2d"],
+            "bad --case 'conv2d': expected none, as ablation is of all cases",
+        ),
     ],
 )
 def test_what_cannot_be_drawn_is_refused(result, capsys, words, message):
@@ -76,6 +92,13 @@ def test_what_cannot_be_drawn_is_refused(result, capsys, words, message):
 def test_a_figure_of_one_case_asks_which(two_cases, capsys):
     assert main(["plot", "phases", two_cases, "-o", "x.svg"]) == 2
     assert "bad phases: expected --case with it, one of: a, b" in capsys.readouterr().err
+
+
+def test_ratios_can_be_those_of_one_case(two_cases, tmp_path):
+    path = tmp_path / "x.svg"
+    assert main(["plot", "search-ratio", two_cases, "--case", "b", "-o", str(path)]) == 0
+    text = path.read_text()
+    assert ">b</text>" in text and ">a</text>" not in text and "all cases" not in text
 
 
 def test_one_strategy_has_no_ratios(tmp_path, capsys):
