@@ -53,7 +53,8 @@ def put_one(report: Report, output: Output) -> None:
     except OSError as error:
         raise Refusal(f"bad --format {str(output)!r}: {error}") from None
     if output.path is not None:
-        print(f"written: {output.path}")
+        # Other formats may be in standard output.
+        print(f"written: {output.path}", file=sys.stderr)
 
 
 def _take_any_text() -> None:

@@ -35,10 +35,17 @@ def test_a_report_has_every_format(results, capsys, name):
 def test_files_are_named_and_the_terminal_is_the_first_choice(results, tmp_path, capsys):
     page = tmp_path / "new" / "pr.html"
     assert main(["report", results[0], "--format", f"html:{page}"]) == 0
-    assert capsys.readouterr().out == f"written: {page}\n"
+    assert capsys.readouterr() == ("", f"written: {page}\n")
     assert page.read_text().startswith("<!DOCTYPE html>")
     main(["report", results[0]])
     assert "to reproduce:" in capsys.readouterr().out
+
+
+def test_a_format_in_a_pipe_is_whole_beside_files(results, tmp_path, capsys):
+    table = f"csv:{tmp_path / 'table.csv'}"
+    assert main(["report", results[0], "--format", table, "--format", "json"]) == 0
+    out, err = capsys.readouterr()
+    assert "sections" in json.loads(out) and err == f"written: {tmp_path / 'table.csv'}\n"
 
 
 def test_several_results_are_put_together(results, capsys):
