@@ -10,6 +10,7 @@ from pytest_ansorbench.report.render.charts import chart_blocks
 from pytest_ansorbench.report.render.text import (
     code_lines,
     indented,
+    markdown_line,
     markdown_words,
     named_sections,
     table_text,
@@ -43,7 +44,7 @@ class Markdown:
     def _block(self, block: Block) -> str:
         match block:
             case Lines(sentences, depth):
-                return "\n".join(indented(markdown_words(str(one)), depth) for one in sentences)
+                return "\n".join(indented(markdown_line(str(one)), depth) for one in sentences)
             case Table(depth=0):
                 return table_text(block, "pipe", written(markdown_words))
             case Table():
@@ -51,7 +52,7 @@ class Markdown:
             case Code(title, text, language):
                 lines = code_lines(text, 0)
                 fence = "`" * max(3, 1 + max(map(_ticks, lines), default=0))
-                return "\n".join((markdown_words(title), "", fence + language, *lines, fence))
+                return "\n".join((markdown_line(title), "", fence + language, *lines, fence))
             case _:
                 # A blank line, without which the table would go on with the words above it.
                 return "\n\n".join(map(self._block, chart_blocks(block)))

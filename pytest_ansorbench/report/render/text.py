@@ -18,6 +18,10 @@ _MARKS: Final = re.compile(r"[\\`*$~|]|\](?=\()|\[(?=\^)|(?<![^\W_])_|_(?![^\W_]
 _HTML: Final = ((r"&(?=#?\w+;)", "&amp;"), (r"<(?=[A-Za-z/!?])", "&lt;"), (r"@(?=\w)", "@&#8203;"))
 """What begins an entity, a tag and, for GitHub, the name of somebody to be told."""
 
+_BEGINS: Final = re.compile(r"^(?:\d{1,9}(?=[.)](?:\s|$))|(?=[>#+=:-]|\[[^]]*\]:))")
+"""How a line of Markdown begins that is a quotation, a heading, a list, a rule or a link's target;
+what makes it one comes next."""
+
 
 def printable(text: str) -> str:
     """One line without control characters: ids come from files, and a terminal obeys them."""
@@ -30,6 +34,11 @@ def markdown_words(text: str) -> str:
     for begins, instead in _HTML:
         text = re.sub(begins, instead, text)
     return text
+
+
+def markdown_line(text: str) -> str:
+    """Words in Markdown at the start of a line, of which they make nothing else."""
+    return _BEGINS.sub(r"\g<0>\\", markdown_words(text).lstrip())
 
 
 def named_sections(report: Report) -> Iterator[Section]:
