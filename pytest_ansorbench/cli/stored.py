@@ -39,7 +39,7 @@ def read_stored(storage: Path, wanted: str) -> tuple[Path, Result]:
 
 def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[Path]) -> None:
     """Refuse to write over a file that is read; None is no file."""
-    read = [*inputs]
+    read = [path for path in inputs if os.path.exists(path)]  # reading tells of others
     for path in outputs:
         if path and os.path.exists(path) and any(os.path.samefile(path, one) for one in read):
             raise Refusal(

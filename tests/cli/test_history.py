@@ -86,6 +86,15 @@ def test_where_nothing_is_stored_it_says_how_to(tmp_path, capsys):
     assert "nothing saved in" in capsys.readouterr().out
 
 
+def test_a_link_to_nothing_is_passed_over(tmp_path, capsys):
+    (tmp_path / "0001_main.json").symlink_to(tmp_path / "gone.json")
+    (tmp_path / "h.csv").touch()
+    words = ["--storage", str(tmp_path), "--format", f"csv:{tmp_path / 'h.csv'}"]
+    assert main(["history", *words]) == 0
+    out, err = capsys.readouterr()
+    assert "nothing saved in" in out and "0001_main.json': expected an existing file" in err
+
+
 def test_a_bad_number_is_refused(storage, capsys):
     assert main(["history", "--storage", storage, "--last", "0"]) == 2
     assert "bad --last 0: expected at least 1, e.g. 10" in capsys.readouterr().err

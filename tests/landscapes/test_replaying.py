@@ -341,6 +341,7 @@ def test_the_command_records_checks_replays_and_shows(
         ([*replayed, "--strategy", "grid", "--trials", "0"], "bad --trials 0"),
         ([*replayed, "--strategy", "grid", "-o", file], "it is read; expected another file"),
         ([*replayed[:3], *replayed[2:], "--strategy", "grid"], "expected each landscape once"),
+        (["landscape", "replay", "gone", "--strategy", "grid", "-o", "r.json"], "landscape 'gone'"),
         *(
             ([*replayed, "--strategy", name], "these points have no programs")
             for name in OF_PROGRAMS
