@@ -86,9 +86,10 @@ COLUMNS = (
     Column("value", "search time", "s"),
     Column("last", "last", kind="words"),
 )
-#: Control characters, line ends of every kind, markup, and tabulate's own mark for a line.
+#: Control characters, line ends of every kind, half a character, markup, tabulate's own line.
 HOSTILE = (
     *("\x1b[31m", "a\nb", "\r\n", "\x85\u2028\u2029", "\x00", "\x01", "\u202e", "a|b", "\\|"),
+    "\udc80",
     *(
         "~~~x",
         "```",
@@ -232,6 +233,14 @@ class RendererContract:
         for sentence in (f"after {text} before", GateSentence(text, "holds", text)):
             written = self.written(Lines((sentence, "next")))
             self.check_like(written, self.written(Lines(("x", "next"))))
+
+    @hostile
+    def test_no_case_breaks_out_of_its_heading(self, text: str) -> None:
+        written, harmless = (
+            self.renderer.render(Report.of(Section("part", (Lines(("words",)),), case)))
+            for case in (f"x{text}", "x")
+        )
+        self.check_like(written, harmless)
 
     @hostile
     def test_no_text_breaks_out_of_an_indented_table(self, text: str) -> None:
