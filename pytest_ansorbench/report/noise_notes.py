@@ -60,7 +60,7 @@ def noise_changes(before: Sequence[MachineNoise], after: Sequence[MachineNoise])
     for machine in _machines(after):
         then, now = noisiest(_figures(before, machine)), noisiest(_figures(after, machine))
         if then is not None and now is not None:
-            sentences += [f"{_on(after, machine)}{change}" for change in _since(then, now)]
+            sentences += [f"warning: {_on(after, machine)}{change}" for change in _since(then, now)]
     return Lines.of(sentences, tone="warning")
 
 

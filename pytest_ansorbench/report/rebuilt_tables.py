@@ -156,15 +156,18 @@ def _machine(rebuilt: RebuiltKernels) -> Iterator[Lines]:
         return
     if not rebuilt.noise_then or not rebuilt.noise_now:
         sentence = (
-            "the result does not say how fast the machine was; a slower machine looks like slower "
-            "kernels"
+            "warning: the result does not say how fast the machine was; a slower machine looks "
+            "like slower kernels"
         )
         yield Lines((sentence,), tone="warning")
         return
     change = machine_change(rebuilt)
     ratio = estimate_text(change.estimate(_CONFIDENCE))
     sentence = f"the machine now over then, by a fixed kernel: {ratio}; ratios are divided by it"
-    yield Lines((sentence,), tone="warning" if has_changed(change) else "plain")
+    if has_changed(change):
+        yield Lines((f"warning: {sentence}",), tone="warning")
+    else:
+        yield Lines((sentence,))
 
 
 def _toolchains(rebuilt: RebuiltKernels) -> Iterator[str]:

@@ -29,6 +29,7 @@ class GateSentence:
 Sentence = str | GateSentence
 
 Tone = Literal["plain", "warning"]
+"""A warning may be coloured; that it is one its sentence says itself."""
 Role = Literal["body", "summary"]
 """A summary sums up what stands before it."""
 

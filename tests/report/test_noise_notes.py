@@ -94,12 +94,15 @@ def test_several_machines_are_told_apart():
 
 def test_a_comparison_tells_a_machine_that_was_much_noisier_once():
     [line] = lines_of(noise_changes((START, NOISY_END), (START, END)))
-    assert line.startswith("the machine was much noisier then: kernels scattered by 11% then and")
+    assert line.startswith(
+        "warning: the machine was much noisier then: kernels scattered by 11% then"
+    )
     [line] = lines_of(noise_changes((START,), (NOISY_END,)))
-    assert line.startswith("the machine was much noisier now: ")
+    assert line.startswith("warning: the machine was much noisier now: ")
     [line] = lines_of(noise_changes((START,), (make_noise(level_s=0.8e-4),)))
     assert line == (
-        "the machine was not as fast both times: the latency of one kernel changed by -20.0%"
+        "warning: the machine was not as fast both times: the latency of one kernel changed by "
+        "-20.0%"
     )
 
 
@@ -115,4 +118,4 @@ def test_reports_have_it_below_the_table():
     detailed = lines_of(*result_report(judged, detailed=True).sections)
     assert sum(line.startswith("noise at the ") for line in detailed) == 2
     compared = changes_report([], "--any", noise_before=(START,), noise_after=(NOISY_END,))
-    assert lines_of(*compared.sections)[-1].startswith("the machine was much noisier now")
+    assert lines_of(*compared.sections)[-1].startswith("warning: the machine was much noisier now")

@@ -55,7 +55,7 @@ def test_changes_stand_beside_the_names():
 
 def test_recorded_latencies_without_the_machines_speed_are_warned_of():
     text = shown(rebuilt([1.0], names=(RECORDED, "today")))
-    assert "the result does not say how fast the machine was" in text
+    assert "\nwarning: the result does not say how fast the machine was" in text
 
 
 @pytest.mark.parametrize("known", ["noise_then", "noise_now"])

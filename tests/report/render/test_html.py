@@ -70,7 +70,9 @@ def test_outcomes_have_a_word_and_a_class() -> None:
 
 
 def test_warnings_are_marked() -> None:
-    assert '<p class="depth-0 warning">' in page(Lines(("careful",), tone="warning"))
+    text = page(Lines(("warning: careful",), tone="warning"))
+    assert '<p class="depth-0 warning">warning: careful</p>' in text
+    assert text.count("warning: ") == 1
 
 
 def test_neighbours_on_the_same_case_share_a_heading_and_a_link() -> None:
