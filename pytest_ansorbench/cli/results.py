@@ -22,6 +22,7 @@ from pytest_ansorbench.cli.stored import (
 if TYPE_CHECKING:
     from pytest_ansorbench.records import CaseResult, Result
     from pytest_ansorbench.report import Layout
+    from pytest_ansorbench.report.build import Explanation
     from pytest_ansorbench.stats.judging import JudgedResult
 
 
@@ -35,7 +36,10 @@ def add_commands(commands: argparse._SubParsersAction[Any]) -> None:
     _add_layout(show)
     add_formats(show)
     show.add_argument(
-        "-v", "--verbose", action="store_true", help="add phases, failures and decisions"
+        "-v",
+        "--verbose",
+        action="store_true",
+        help="explain the columns, and add phases, failures and decisions",
     )
     add_storage(show)
     show.set_defaults(run=_show)
@@ -153,7 +157,8 @@ def _show(given: argparse.Namespace) -> int:
     read = path, result = read_stored(given.storage, given.result)
     check_outputs((one.path for one in outputs), [path])
     judged = _judged(result, given, [read])
-    put_out(result_report(judged, layout, detailed=given.verbose), outputs)
+    explained: Explanation = "fully" if given.verbose else "not"
+    put_out(result_report(judged, layout, explained=explained, detailed=given.verbose), outputs)
     return _exit_code(judged)
 
 

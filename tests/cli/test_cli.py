@@ -71,7 +71,7 @@ def test_show_takes_columns_sort_markdown_and_verbosity(result_file, capsys):
     assert main(["show", path, "--columns", "strategy,reached", "--sort", "case", "-v"]) == 0
     out = capsys.readouterr().out
     assert ["strategy", "reached"] in map(str.split, out.splitlines())
-    assert "propose" in out
+    assert "propose" in out and "\ntarget: " in out
     main(["show", path, "--columns", "strategy,case", "--group-by", "strategy"])
     assert ["fast", "conv2d"] in map(str.split, capsys.readouterr().out.splitlines())
     assert main(["show", path, "--format", "markdown"]) == 0
