@@ -26,12 +26,15 @@ _SPECIAL: Final = {
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
     '"': r"\textquotedbl{}",
+    "'": r"\textquotesingle{}",
+    "`": r"\textasciigrave{}",
     # After the end of a row, these two would be its optional argument and its star.
     "[": "{[}",
     "*": "{*}",
     **{sign: f"\\{sign}" for sign in "#$%&_"},
 }
-_SPECIALS: Final = re.compile("[" + re.escape("".join(_SPECIAL)) + "]")
+# Of two hyphens or commas fonts make one sign, which braces between them prevent.
+_SPECIALS: Final = re.compile("[" + re.escape("".join(_SPECIAL)) + r"]|([-,])(?=\1)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +42,7 @@ class Latex:
     r"""Renders tables as `tabular` with the rules of `booktabs`, and sentences as paragraphs.
 
     A document takes it by `\input`, after `\usepackage{booktabs}` and, for the quotation marks,
-    `\usepackage[T1]{fontenc}`.
+    `\usepackage[T1]{fontenc}` and, before LaTeX of 2020, `\usepackage{textcomp}`.
     """
 
     def render(self, report: Report) -> str:
@@ -61,8 +64,8 @@ class Latex:
 
 
 def escaped(text: str) -> str:
-    """Text in which nothing is a command."""
-    return _SPECIALS.sub(lambda found: _SPECIAL[found[0]], printable(text))
+    """Text in which nothing is a command or becomes another sign."""
+    return _SPECIALS.sub(lambda found: _SPECIAL.get(found[0], f"{found[0]}{{}}"), printable(text))
 
 
 def _verbatim(line: str) -> str:

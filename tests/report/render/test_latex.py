@@ -34,6 +34,14 @@ def test_words_and_cells_are_escaped() -> None:
     assert rendered(Lines((sentence,)), "latex") == expected
 
 
+def test_no_signs_become_another() -> None:
+    sentence = "pytest --ansor-x 'a' `b`, ---, ,,"
+    assert rendered(Lines((sentence,)), "latex") == (
+        r"pytest -{}-ansor-x \textquotesingle{}a\textquotesingle{} "
+        r"\textasciigrave{}b\textasciigrave{}, -{}-{}-, ,{},"
+    )
+
+
 def test_code_cannot_end_its_listing() -> None:
     text = rendered(Code("x", "\\end{verbatim}"), "latex")
     assert text.count("\\end{verbatim}") == 1
@@ -41,5 +49,6 @@ def test_code_cannot_end_its_listing() -> None:
 
 @given(st.text())
 def test_no_text_is_a_command(text: str) -> None:
-    words = re.sub(r"\\text[a-z]+\{\}|\\[{}#$%&_]|\{[\[*]\}", "", escaped(text))
-    assert not set(words) & set('\\{}#$%&_^~<>|"[*')
+    words = re.sub(r"\\text[a-z]+\{\}|\\[{}#$%&_]|\{[\[*]\}|(?<=[-,])\{\}", "", escaped(text))
+    assert not set(words) & set("\\{}#$%&_^~<>|\"'`[*")
+    assert not re.search("--|,,", escaped(text))
