@@ -96,9 +96,9 @@ def _transformed_tiles(
     tiles: Tensor, matrix: NDArray[np.float32], name: str, axes: tuple[str, str]
 ) -> Tensor:
     """The matrix times each tile (6, 6), times its transpose: (rows, rows, tiles, channels)."""
-    from tvm import te, topi
+    from tvm import te
 
-    constant = topi.utils.const_matrix(matrix.T, f"{name}_matrix")
+    constant = _constant(matrix.T, f"{name}_matrix")
     i, j = (te.reduce_axis((0, _SPAN), axis) for axis in ("r_a", "r_b"))
     return te.compute(
         (len(matrix), len(matrix), *tiles.shape[2:]),
@@ -110,4 +110,33 @@ def _transformed_tiles(
             "auto_scheduler_simplify_const_tensor_indices": [*axes, "r_a", "r_b"],
             "schedule_rule": f"conv2d_nhwc_winograd_{name}",
         },
+    )
+
+
+def _constant(matrix: NDArray[np.float32], name: str) -> Tensor:
+    """A matrix of whole numbers from -16 to 15, each of whose entries is an expression.
+
+    A row is a number in base 32. `topi.utils.const_matrix` has a condition for each entry, and TVM
+    simplifies them all in each of two thousand unrolled statements, for a second a program.
+    """
+    from tvm import te, tirx
+
+    rows, columns = matrix.shape
+    powers = [32**column for column in range(columns)]
+    digits = [[int(entry) + 16 for entry in row] for row in matrix]
+    packed = [sum(map(int.__mul__, row, powers)) for row in digits]
+
+    def one_of(values: Sequence[int], index: Any) -> Any:
+        chosen = tirx.const(values[-1], "int64")
+        for at, value in reversed([*enumerate(values)][:-1]):
+            chosen = tirx.Select(index == at, tirx.const(value, "int64"), chosen)
+        return chosen
+
+    return te.compute(
+        (rows, columns),
+        lambda row, column: (one_of(packed, row) // one_of(powers, column) % 32 - 16).astype(
+            "float32"
+        ),
+        name=name,
+        attrs={"const_matrix": True, "schedule_rule": "None"},
     )
