@@ -120,7 +120,7 @@ def test_operators_are_held_to_their_twins_and_others_to_their_unscheduled_progr
     assert all(job.check is not None for job, _ in rest)
     assert [kernel.name for kernel in kernels] == [
         MATMUL.id,
-        *(f"{MLP.id}#{place}" for place in range(1, len(rest) + 1)),
+        *(f"{MLP.id}#{place}" for place in range(len(rest))),
     ]
     first = kernels[0]
     assert [side.toolchain for side in first.sides] == ["against", "today"]
