@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -24,6 +25,24 @@ from pytest_ansorbench.workloads import Check
 
 SHAPES = [("float32", [3, 5]), ("float32", [7])]
 FLOATS = ["float64", "float32", "float16", "bfloat16"]
+
+
+def resident_bytes(path):
+    """How much of a mapped file this process has touched, as Linux tells."""
+    lines = iter(Path("/proc/self/smaps").read_text().splitlines())
+    next(line for line in lines if line.endswith(str(path)))
+    return 1024 * next(int(line.split()[1]) for line in lines if line.startswith("Rss:"))
+
+
+def test_each_page_of_an_input_is_touched(tmp_path):
+    path = tmp_path / "inputs"
+    path.write_bytes(bytes(1 << 22))
+    given = np.memmap(path, np.uint8, "r")
+    assert resident_bytes(path) < given.size
+    check = Check((given,), (np.zeros(1, np.uint8),))
+    arguments = Arguments([("uint8", given.shape), ("uint8", [1])], check)
+    assert arguments.inputs[0] is given
+    assert resident_bytes(path) == given.size
 
 
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=3), st.sampled_from(FLOATS))
