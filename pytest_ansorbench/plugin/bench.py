@@ -434,8 +434,10 @@ def _check_arms(test: Collected) -> None:
 
 
 def _nothing_to_compare(reference: str, fields: Iterable[str]) -> str:
-    off = [f"{flag_of(field)} none" for field in fields if field != COMPARE_FAIL]
-    off += [f"no {flag_of(field)}" for field in fields if field == COMPARE_FAIL]
+    off = [
+        f"no {flag_of(field)}" if field == COMPARE_FAIL else f"{flag_of(field)} none"
+        for field in fields
+    ]
     return (
         f"nothing to compare: {reference} names no challenger, but a gate is set; name two "
         f"strategies, e.g. --ansor-strategy default,etc, or take the gates away: {' '.join(off)}"

@@ -97,7 +97,7 @@ def _case(verdict: Verdict, goal: Goal) -> Sentence:
 def _with_gates(
     claim: str, gates: Sequence[Gate], outcome: Outcome | None, runs: int, lost: str = ""
 ) -> Sentence:
-    """A claim on so many runs, and its gates: those that are worst off, or all if they hold."""
+    """A claim about `runs` runs, followed by its worst gates, or by all of them if they hold."""
     if outcome is None:
         return f"{claim}{lost}"
     worst = [gate for gate in gates if gate.outcome == outcome]

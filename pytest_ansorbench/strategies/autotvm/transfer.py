@@ -37,9 +37,9 @@ class Transfer:
     def model(self, space: DesignSpace, policy: DecisionModelPolicy) -> DecisionModel | None:
         """The global model for a task; None if no kind of its sketches is known."""
         known = space.encoding.known(self.experience.known())
-        if known is None:
-            return None
         count = len(known.throughput)
+        if not count:
+            return None
         return policy.fit(known.features, known.throughput, np.ones(count), count)
 
     def discounted(self, model: DecisionModel, trials: int) -> DecisionModel:

@@ -16,8 +16,8 @@ Objective = Literal["rank", "regression"]
 OBJECTIVES: Final[tuple[Objective, ...]] = get_args(Objective)
 
 _PARAMETERS: Final[dict[str, dict[str, Any]]] = {
-    # All pairs of up to so many trials; of more, the pairs with one that the trees so far put among
-    # the first so many. The loss is that of each pair, and not scaled by scores or gradients.
+    # Every pair of up to 64 trials; of more, the pairs with one of the 64 that the trees so far
+    # rank first. The loss of a pair counts as it is, not scaled by scores or gradients.
     "rank": {
         "objective": "rank:pairwise",
         "lambdarank_num_pair_per_sample": 64,

@@ -52,17 +52,17 @@ class Encoding:
         rows[:, -1] = index
         return rows
 
-    def known(self, source: Mapping[str, Trials]) -> Trials | None:
-        """What is known of sketches of these kinds, as rows of the table; None if nothing is.
+    def known(self, source: Mapping[str, Trials]) -> Trials:
+        """What is known of sketches of these kinds, as rows of the table; no rows if nothing is.
 
         The source has trials by kind of sketch.
         """
         found = [(index, source[kind]) for index, kind in enumerate(self.kinds) if kind in source]
-        if not found:
-            return None
+        rows = [self.placed(index, trials.features) for index, trials in found]
+        none = np.empty((0, len(self.columns)), dtype=np.float32)
         return Trials(
-            np.concatenate([self.placed(index, trials.features) for index, trials in found]),
-            np.concatenate([trials.throughput for _, trials in found]),
+            np.concatenate([none, *rows]),
+            np.concatenate([np.empty(0), *(trials.throughput for _, trials in found)]),
         )
 
 

@@ -328,16 +328,12 @@ class _Draft:
         experience, encoding = self._policy.experience, self._space.encoding
         siblings = encoding.known(of_family)
         remembered = encoding.known(experience.known() if experience is not None else {})
-        known = [one for one in (siblings, remembered) if one is not None]
-        if not known:
+        trust = self._policy.prior.trust(len(siblings.throughput), len(remembered.throughput))
+        if not len(trust):
             return Pooled()
-        of_siblings, of_others = (
-            0 if one is None else len(one.throughput) for one in (siblings, remembered)
-        )
-        trust = self._policy.prior.trust(of_siblings, of_others)
         model = self._policy.model.fit(
-            np.concatenate([one.features for one in known]),
-            np.concatenate([one.throughput for one in known]),
+            np.concatenate([siblings.features, remembered.features]),
+            np.concatenate([siblings.throughput, remembered.throughput]),
             trust,
             len(trust),
         )

@@ -123,8 +123,10 @@ def _constant(matrix: NDArray[np.float32], name: str) -> Tensor:
 
     rows, columns = matrix.shape
     powers = [32**column for column in range(columns)]
-    digits = [[int(entry) + 16 for entry in row] for row in matrix]
-    packed = [sum(map(int.__mul__, row, powers)) for row in digits]
+    packed = [
+        sum((int(entry) + 16) * power for entry, power in zip(row, powers, strict=True))
+        for row in matrix
+    ]
 
     def one_of(values: Sequence[int], index: Any) -> Any:
         chosen = tirx.const(values[-1], "int64")
