@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -70,10 +71,10 @@ class LearningFolder:
         """
         samples = self.path / SAMPLES
         samples.mkdir(parents=True, exist_ok=True)
-        began = re.sub(r"\D", "", past.session.created)[:14]
+        session = _name_of(past)
         added = 0
         for index, programs in enumerate(programs_of(past, tasks)):
-            name = re.sub(r"[^\w.-]", "-", f"{began}-{index:03d}-{programs.task}")[:120]
+            name = re.sub(r"[^\w.-]", "-", f"{session}-{index:03d}-{programs.task}")[:120]
             save_arrays(programs, samples / f"{name}.npz")
             added += len(programs.latencies_s)
         if not added:
@@ -90,3 +91,13 @@ class LearningFolder:
             f"learnt: {added} programs added to {self.path}, {card['data']['programs']} in all; "
             "draft+transfer begins with them from the next session on"
         )
+
+
+def _name_of(past: Past) -> str:
+    """Of a session: that of no other, though it began in the same second."""
+    session = past.session
+    began = re.sub(r"\D", "", session.created)[:14]
+    number, _, _ = past.path.name.partition(".")
+    parts = [number, session.machine, session.settings, session.cases]
+    text = json.dumps(parts, sort_keys=True, default=str)
+    return f"{began}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"

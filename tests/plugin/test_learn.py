@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -11,12 +12,15 @@ from pytest_ansorbench.cli import main
 from pytest_ansorbench.storage import read_journal
 from pytest_ansorbench.strategies import Experience, load_program_model
 from pytest_ansorbench.strategies.program_model import SHIPPED
+from pytest_ansorbench.training import LearningFolder
 from pytest_ansorbench.training.programs import load_programs
+from pytest_ansorbench.workloads import BatchMatmul
 from tests.plugin.conftest import measuring_fast
 from tests.plugin.project import Project
 
 pytestmark = pytest.mark.usefixtures("unbuilding_engine")
 
+CASE = BatchMatmul(batch=1, m=24, n=16, k=16)
 CASES = """
 import pytest
 from pytest_ansorbench.workloads import BatchMatmul
@@ -69,6 +73,15 @@ def test_the_next_bench_begins_with_it_and_adds_to_it(taught, tmp_path):
         for path in sorted((project.root / ".ansor_bench" / "journals").iterdir())
     ]
     assert models[0] == "" and len(models[1]) == 12
+
+
+def test_sessions_of_one_second_are_kept_apart(taught, tmp_path):
+    [path] = (taught[0].root / ".ansor_bench" / "journals").iterdir()
+    past = read_journal(path)
+    beside = replace(past, path=path.with_name("0002.jsonl.gz"))
+    folder = LearningFolder(tmp_path)
+    told = [folder.learn(one, lambda _: CASE.tasks()) for one in (past, beside, beside)]
+    assert [f"{count} in all" in one for count, one in zip((16, 32, 32), told, strict=True)]
 
 
 def test_a_run_goes_on_with_the_model_that_it_began_with_or_not_at_all(taught, tmp_path):
