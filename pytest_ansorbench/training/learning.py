@@ -19,7 +19,6 @@ from pytest_ansorbench.training.programs import Tasks, programs_of
 from pytest_ansorbench.training.train_draft import experience_beside, train_draft
 
 MODEL: Final = "draft.ubj"
-SAMPLES: Final = "samples"
 
 # Fewer than for the shipped model, which they correct.
 _SETTINGS: Final = ProgramFitSettings(trees=100)
@@ -41,6 +40,11 @@ class LearningFolder:
         """The user's own model; None while nothing has been learnt."""
         model = self.path / MODEL
         return model if model.is_file() else None
+
+    @property
+    def samples(self) -> Path:
+        """Folder of what was measured, a file for each task of a session."""
+        return self.path / "samples"
 
     @property
     def conditions(self) -> Mapping[str, Any]:
@@ -69,18 +73,17 @@ class LearningFolder:
 
         To learn from the same journal again changes nothing.
         """
-        samples = self.path / SAMPLES
-        samples.mkdir(parents=True, exist_ok=True)
+        self.samples.mkdir(parents=True, exist_ok=True)
         session = _name_of(past)
         added = 0
         for index, programs in enumerate(programs_of(past, tasks)):
             name = re.sub(r"[^\w.-]", "-", f"{session}-{index:03d}-{programs.task}")[:120]
-            save_arrays(programs, samples / f"{name}.npz")
+            save_arrays(programs, self.samples / f"{name}.npz")
             added += len(programs.latencies_s)
         if not added:
             return f"nothing learnt: no trials for {self.path}"
         card = train_draft(
-            [samples],
+            [self.samples],
             self.path / MODEL,
             tasks,
             command="learnt from benches",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -57,7 +58,12 @@ def equipped(
 
 
 def _learn(learning: LearningFolder, past: Past) -> str:
-    """Learn from all cases of a journal; its programs are what tells their tasks."""
+    """Learn from all cases of a journal; its programs are what tells their tasks.
+
+    It has all that earlier calls have learnt from.
+    """
+    if learning.samples.exists():
+        shutil.rmtree(learning.samples)
     begun = {entry.label: entry for entry in past.entries if isinstance(entry, CaseEntry)}
     # Versions of a case have one id, and a label each.
     entries = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 
 import pytest
 
@@ -32,6 +33,15 @@ def test_a_strategy_with_experience_gets_that_of_other_cases(place):
     random = Registry().get("random")
     assert equipped(random, past, [other], place.out, shown, told.append) is random
     assert len(told) == len(shown.notes) == shown.cleared == 2
+
+
+def test_a_journal_that_has_grown_is_learnt_from_once(place):
+    for trials in ("2", "4"):
+        assert place.quickly("models:product", "--trials", trials) == 0
+        asked = (Registry().get("draft+transfer"), place.past(), [("other", "")], place.out)
+        equipped(*asked, Recording(), lambda _: None)
+    card = json.loads((place.out / "learnt" / "draft.card.json").read_text())
+    assert card["data"]["programs"] == len(place.trials()) == 4
 
 
 @pytest.mark.parametrize(("error", "told"), [(KeyboardInterrupt, []), (OSError, [1])])
