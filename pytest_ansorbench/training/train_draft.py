@@ -53,10 +53,11 @@ def train_draft(
         data.append(programs)
         say(f"{programs.case}, {programs.task}: {len(programs.latencies_s)} programs")
     scores = {}
-    if len({one.subject for one in data}) > 1:
-        predicted = cross_predict_programs(data, settings)
-        scores["cross_validated"] = score_programs(data, predicted)
-        scores["decisions_cross_validated"] = score_programs(data, cross_predict_decisions(data))
+    valid = [one for one in data if np.isfinite(one.latencies_s).any()]
+    if len({one.subject for one in valid}) > 1:
+        predicted = cross_predict_programs(valid, settings)
+        scores["cross_validated"] = score_programs(valid, predicted)
+        scores["decisions_cross_validated"] = score_programs(valid, cross_predict_decisions(valid))
     started_s = time.perf_counter()
     model = fit_programs(data, settings, base_model)
     fit_s = time.perf_counter() - started_s

@@ -140,6 +140,15 @@ def test_without_a_valid_trial_there_is_nothing_to_learn():
         fit_programs([failed], QUICK)
 
 
+def test_one_task_with_a_valid_trial_is_enough_to_learn_from(tasks, tmp_path):
+    save_arrays(tasks[0], tmp_path / "valid.npz")
+    failed = replace(tasks[1], latencies_s=np.full(120, math.inf))
+    save_arrays(failed, tmp_path / "failed.npz")
+    assert train(tmp_path, "--trees", "3") == 0
+    card = json.loads((tmp_path / "m.card.json").read_text())
+    assert [*card["scores"]] == ["training"] and len(card["data"]["tasks"]) == 2
+
+
 def test_the_command_writes_a_model_and_its_card(folder, capsys):
     assert train(folder, "--trees", "15") == 0
     out = capsys.readouterr().out
