@@ -48,10 +48,12 @@ def train_draft(
     """
     base_model = None if base is None else load_program_model(base)
     known = {} if base is None else Experience(path=experience_beside(base)).known()
-    data = []
+    read: dict[str, Programs] = {}
     for programs in _read_programs(sources, tasks):
-        data.append(programs)
-        say(f"{programs.case}, {programs.task}: {len(programs.latencies_s)} programs")
+        # Journals and the samples made of them may lie in one folder.
+        if read.setdefault(digest([programs]), programs) is programs:
+            say(f"{programs.case}, {programs.task}: {len(programs.latencies_s)} programs")
+    data = [*read.values()]
     scores = {}
     valid = [one for one in data if np.isfinite(one.latencies_s).any()]
     if len({one.subject for one in valid}) > 1:

@@ -172,7 +172,7 @@ def test_the_command_writes_a_model_and_its_card(folder, capsys):
 
 
 def test_a_task_of_two_sessions_is_one_task(folder, tasks):
-    save_arrays(tasks[5], folder / "again.npz")
+    save_arrays(replace(tasks[5], search_s=13.5), folder / "again.npz")
     assert train(folder, "--trees", "3") == 0
     card = json.loads((folder / "m.card.json").read_text())
     assert (card["data"]["tasks"]["case-5"], card["data"]["programs"]) == (240, 840)
