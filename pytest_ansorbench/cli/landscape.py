@@ -110,6 +110,7 @@ def _add_record(actions: argparse._SubParsersAction[Any]) -> None:
 
 def _record(given: argparse.Namespace) -> int:
     from pytest_ansorbench.cli.models import case_given
+    from pytest_ansorbench.landscapes.checking import LICENSES
     from pytest_ansorbench.landscapes.programs import UnrecordableError
     from pytest_ansorbench.landscapes.recording import Effort, record
     from pytest_ansorbench.landscapes.records import MOST_POINTS
@@ -122,6 +123,8 @@ def _record(given: argparse.Namespace) -> int:
         raise Refusal(f"bad --points {given.points}: expected at most {MOST_POINTS}, e.g. 3000")
     if given.seed < 0:
         raise Refusal(f"bad --seed {given.seed}: expected 0 or more")
+    if given.license not in LICENSES:
+        raise Refusal(f"bad --license {given.license!r}: expected one of {', '.join(LICENSES)}")
     gc.enable()  # it is long, and makes garbage
     cases = [case_given(word, ()) for word in given.cases]
     effort = Effort(points=given.points, seed=given.seed, license=given.license)

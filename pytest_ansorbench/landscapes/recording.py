@@ -138,7 +138,7 @@ def record(
 
     Raises:
         UnrecordableError: The case has several tasks, or no decisions, or the target is no CPU.
-        StorageError: What is in the folder is of another effort, case or machine, or is damaged.
+        StorageError: What is there is of another effort, case, license or machine, or is damaged.
         EngineError: The engine gave up.
     """
     kind = engine.target.kind.name
@@ -155,6 +155,7 @@ def record(
         "program": case_version(case, [task]),
         "machine": fingerprint(engine.machine),
         "effort": effort.conditions(),
+        "license": effort.license,
         "space": digest([*sketches]),
     }
     path = folder / f"{stored_name(case.id)}.json.gz"
@@ -363,6 +364,7 @@ def _check_same(before: Subject, today: Mapping[str, Any], path: Path) -> None:
         "program": before.version,
         "machine": fingerprint(before.machine),
         "effort": before.conditions,
+        "license": before.license,
         "space": digest([*before.task.sketches]),
     }
     for name, then in begun.items():

@@ -169,14 +169,17 @@ def test_failures_have_their_causes(made_up_engine, tmp_path):
     assert failed["run-timeout"].invalidity == failed["build-timeout"].invalidity == "timeout"
 
 
-@pytest.mark.parametrize("effort", [replace(EFFORT, points=80), replace(EFFORT, seed=1)])
+@pytest.mark.parametrize(
+    "effort",
+    [replace(EFFORT, points=80), replace(EFFORT, seed=1), replace(EFFORT, license="MIT")],
+)
 def test_what_was_begun_as_something_else_is_not_gone_on_with(made_up_engine, tmp_path, effort):
     with pytest.raises(KeyboardInterrupt):
         recorded(Failing(made_up_engine, stops_at=20), tmp_path)
-    with pytest.raises(StorageError, match=r"bad landscape .* it has the effort .* choose another"):
+    with pytest.raises(StorageError, match=r"bad landscape .* it has the (effort|license) "):
         recorded(made_up_engine, tmp_path, effort=effort)
     recorded(made_up_engine, tmp_path)
-    with pytest.raises(StorageError, match="it has the effort"):
+    with pytest.raises(StorageError, match=r"it has the (effort|license) .*; choose another"):
         recorded(made_up_engine, tmp_path, effort=effort)
 
 

@@ -349,6 +349,8 @@ def test_the_command_records_checks_replays_and_shows(
             if name != "autotvm-treegru" or find_spec("torch")
         ),
         ([*record, "--points", "30"], "it has the effort"),
+        ([*record, "--license", "MIT"], "it has the license CC0-1.0, expected MIT"),
+        ([*record, "--license", "mine"], "bad --license 'mine': expected one of CC0-1.0, "),
         (["landscape", "record", "resnet18-n1-s224", "-o", "scapes"], "expected an operator"),
     ):
         assert main(wrong) == 2
