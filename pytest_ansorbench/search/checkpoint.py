@@ -83,7 +83,7 @@ def _recall(
     entries: Sequence[RoundEntry],
     batches: Sequence[Sequence[Candidate]],
 ) -> None:
-    """Tell each task's proposer what it had proposed."""
+    """Tell each task's proposer what it had proposed; one that had no round has nothing to do."""
     for index, task in enumerate(state.tasks):
         proposed = [
             candidate
@@ -91,7 +91,8 @@ def _recall(
             if entry.round.task == index
             for candidate in batch
         ]
-        task.recall(proposed)
+        if proposed:
+            task.recall(proposed)
 
 
 def _relive(state: RunState, entry: RoundEntry, batch: Sequence[Candidate]) -> None:
