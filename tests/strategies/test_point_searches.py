@@ -186,6 +186,33 @@ def test_nothing_new_is_followed_by_random_points(target):
     assert notes == [[{"mine": True}], [{}] * 4, [{}] * 4]
 
 
+def test_the_round_in_which_nothing_is_left_is_not_told(unbuilding_engine):
+    told = []
+
+    class Sweeping(PointSearchPolicy):
+        def search(self, space, rng, trials):
+            return Sweep(space)
+
+    class Sweep(PointSearch):
+        def __init__(self, space):
+            self.space = space
+
+        def ask(self, wanted, taken):
+            return map(Suggestion, every_point(self.space))
+
+        def tell(self, tried):
+            told.append(max(one.gflops for one in tried))
+
+    strategy = replace(brief("grid"), proposer=Sweeping())
+    tasks = [replace(task, check=None) for task in TINY.tasks()]
+    made = Search(
+        TINY, tasks, strategy, unbuilding_engine, seed=3, budget_trials=10_000, round_trials=16
+    )
+    rounds = finished(made)
+    assert made.tasks[0].stopped == "the strategy proposes nothing more"
+    assert not rounds[-1].trials and len(told) == len(rounds) - 1
+
+
 def test_generations_are_full_and_keep_the_best(target):
     space = design_space(target)
     tried, search = searched(Genetic(population=20, elites=2), space, Hidden(space), 60, batch=16)

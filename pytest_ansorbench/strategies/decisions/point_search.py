@@ -148,7 +148,8 @@ class _PointProposer:
             if "memory" in payload:
                 self._search.memory = payload["memory"]
             tried.append(Tried(self._space.point(payload), seen.gflops, payload["note"]))
-        self._search.tell(tried)
+        if tried:
+            self._search.tell(tried)
 
     def decisions(self) -> Mapping[str, Any]:
         return {**self._search.decisions(), "replays": self._replays.counts()}
