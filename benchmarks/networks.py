@@ -55,6 +55,7 @@ def measured(case_id: str) -> dict[str, Any]:
     from pytest_ansorbench.measure.intrinsics import register_intrinsics
     from pytest_ansorbench.measure.local.lowering import network_executable
     from pytest_ansorbench.search import describe_tasks
+    from pytest_ansorbench.strategies import Registry
     from pytest_ansorbench.workloads.networks.extract import extract_tasks
     from pytest_ansorbench.workloads.networks.to_relax import fuse, to_relax
 
@@ -65,7 +66,7 @@ def measured(case_id: str) -> dict[str, Any]:
     layers, layers_s = timed(lambda: to_relax(case.graph()))
     program, fuse_s = timed(lambda: fuse(layers))
     tasks, extract_s = timed(lambda: extract_tasks(program))
-    described, sketches_s = timed(lambda: describe_tasks(tasks, target))
+    described, sketches_s = timed(lambda: describe_tasks(tasks, target, Registry().get("default")))
     extracted_mb = peak_mb()
     _, compile_s = timed(
         lambda: relax.VirtualMachine(network_executable(program, target), tvm.cpu())

@@ -81,7 +81,7 @@ def _tasks(given: argparse.Namespace) -> int:
     except MisfitError as error:
         raise Refusal(f"bad --target {error.value!r}: {error.problem}") from None
     register_intrinsics(target)
-    print(RENDERERS["terminal"].render(tasks_report(describe_tasks(tasks, target, strategy.space))))
+    print(RENDERERS["terminal"].render(tasks_report(describe_tasks(tasks, target, strategy))))
     return HOLDS
 
 

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 from pytest_ansorbench.measure.arguments import shapes_of
 from pytest_ansorbench.search.sketches import has_choices
-from pytest_ansorbench.strategies.space_policy import SpacePolicy, TargetSpace
+from pytest_ansorbench.strategies.checked import generated_sketches, start_space
 
 if TYPE_CHECKING:
     from tvm.target import Target
 
+    from pytest_ansorbench.strategies.strategy import Strategy
     from pytest_ansorbench.workloads.case import Task
 
 
@@ -29,18 +30,21 @@ class TaskDescription:
 
 
 def describe_tasks(
-    tasks: Sequence[Task],
-    target: Target,
-    space: SpacePolicy = TargetSpace(),  # noqa: B008 - frozen
+    tasks: Sequence[Task], target: Target, strategy: Strategy
 ) -> list[TaskDescription]:
-    """The tasks with the sizes of their design spaces."""
+    """The tasks with the sizes of their design spaces by a strategy."""
     from tvm.s_tir.meta_schedule import TuneContext
     from tvm.s_tir.meta_schedule.arg_info import ArgInfo
 
     descriptions = []
     for task in tasks:
-        context = TuneContext(task.mod, target=target, space_generator=space.start(target))
-        sketches = context.generate_design_space()
+        context = TuneContext(
+            task.mod,
+            target=target,
+            space_generator=start_space(strategy, target),
+            task_name=task.name,
+        )
+        sketches = generated_sketches(strategy, context)
         shapes = shapes_of(ArgInfo.from_entry_func(task.mod, remove_preproc=True))
         descriptions.append(
             TaskDescription(

@@ -439,6 +439,30 @@ def test_sketches_are_those_of_a_design_space_of_ones_own(tmp_path, monkeypatch,
     sys.modules.pop("schedule_rule")
 
 
+SPACELESS = """
+from pytest_ansorbench.strategies import StockEvolution, Strategy
+
+class Spaceless:
+    def start(self, target):
+        return None
+
+NONE = Strategy("none", proposer=StockEvolution(), space=Spaceless())
+"""
+
+
+def test_a_design_space_of_ones_own_that_is_none_is_refused_in_a_line(
+    tmp_path, monkeypatch, capsys
+):
+    (tmp_path / "spaceless.py").write_text(SPACELESS)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    assert main(["tasks", "softmax-m1536-n128", "--strategy", "spaceless:NONE"]) == 2
+    err = capsys.readouterr().err
+    assert "bad result None of start: expected one of MetaSchedule's space generators" in err
+    assert "the design space of strategy 'none'" in err and err.count("\n") == 1
+    sys.modules.pop("spaceless")
+
+
 def test_tasks_of_a_model_in_a_file_are_listed(tmp_path, capsys):
     from tests.workloads.networks.test_networks_imported import onnx_model
 

@@ -6,6 +6,7 @@ import pytest
 
 from pytest_ansorbench.search.describe import describe_tasks
 from pytest_ansorbench.search.sketches import SketchIndex
+from pytest_ansorbench.strategies import Registry
 from pytest_ansorbench.workloads import BatchMatmul, Conv2d, Softmax
 from tests.faults import Doubling
 
@@ -68,7 +69,7 @@ def test_sketches_are_told_apart_and_programs_find_home(context):
 
 def test_only_a_space_with_a_decision_in_it_leaves_something_to_choose(engine):
     tasks = [*BatchMatmul(batch=1, m=16, n=16, k=16).tasks(), *Doubling().tasks()]
-    matmul, doubling = describe_tasks(tasks, engine.target)
+    matmul, doubling = describe_tasks(tasks, engine.target, Registry().get("default"))
     assert matmul.tunable and matmul.sketches == 3
     assert matmul.shapes == ((1, 16, 16), (1, 16, 16), (1, 16, 16))
     assert not doubling.tunable

@@ -6,10 +6,13 @@ import pytest
 
 from pytest_ansorbench import workloads
 from pytest_ansorbench.search.describe import describe_tasks
+from pytest_ansorbench.strategies import Registry
 from pytest_ansorbench.workloads.case import Surroundings
 from pytest_ansorbench.workloads.networks.extract import extract_tasks
 from pytest_ansorbench.workloads.networks.relax_names import tensor_type
 from pytest_ansorbench.workloads.networks.to_relax import fuse
+
+DEFAULT = Registry().get("default")
 
 # The convolutions among the 29 tasks of ResNet-50 in TVM's tutorial "Auto-scheduling a Neural
 # Network for x86 CPU" (https://tvm.apache.org/docs/v0.8.0/how_to/tune_with_autoscheduler/
@@ -41,7 +44,7 @@ TUTORIAL = {
 
 @pytest.fixture(scope="module")
 def resnet50(target):
-    return describe_tasks(workloads.get("resnet50-n1-s224").tasks(), target)
+    return describe_tasks(workloads.get("resnet50-n1-s224").tasks(), target, DEFAULT)
 
 
 def test_resnet50_has_the_convolutions_of_the_tutorial(resnet50):
@@ -80,7 +83,7 @@ def test_convolutions_have_sketches_to_choose_from(resnet50):
 
 def test_a_task_that_only_moves_data_has_nothing_to_tune(target):
     case = workloads.BertLayer(length=8, hidden=16, heads=2)
-    tasks = {task.name: task for task in describe_tasks(case.tasks(), target)}
+    tasks = {task.name: task for task in describe_tasks(case.tasks(), target, DEFAULT)}
     moving = [task for name, task in tasks.items() if "transpose" in name and not task.flops > 1]
     assert moving
     assert not any(task.tunable for task in moving)
