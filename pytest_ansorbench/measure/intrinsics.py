@@ -37,8 +37,7 @@ def register_intrinsics(target: Target) -> None:
     Those of its architecture, if that is known; else all of them.
     """
     _import_intrinsics(target)
-    if f"{_PACKAGE}.x86" in sys.modules:
-        mend_vnni()
+    _mend_imported()
 
 
 def _import_intrinsics(target: Target) -> None:
@@ -63,6 +62,12 @@ def register_named(name: str) -> None:
     for submodule in (*dict.fromkeys(_SUBMODULE_BY_TRIPLE.values()), "cuda"):
         if TensorIntrin.get(name, allow_missing=True) is None:
             importlib.import_module(f"{_PACKAGE}.{submodule}")
+    _mend_imported()
+
+
+def _mend_imported() -> None:
+    if f"{_PACKAGE}.x86" in sys.modules:
+        mend_vnni()
 
 
 class _LazyPackage(ModuleType):

@@ -47,7 +47,12 @@ def test_a_recorded_schedule_brings_its_own_and_other_submodules_come_when_asked
             """
             import sys
             from pytest_ansorbench.packed import unpack_program, unpack_schedule
+            from pytest_ansorbench.measure.vnni import VNNI_BYTES_SINCE
+            from tvm.s_tir import TensorIntrin
+            from tvm.target.codegen import llvm_version_major
             unpack_schedule(sys.argv[1], unpack_program(sys.argv[2]))
+            reads_bytes = "uint8x64" in str(TensorIntrin.get("dot_16x4_vnni").impl)
+            assert reads_bytes == (llvm_version_major() >= VNNI_BYTES_SINCE)
             assert "tvm.s_tir.tensor_intrin.riscv_cpu" not in sys.modules
             from tvm.s_tir import tensor_intrin
             from tvm.s_tir.tensor_intrin import riscv_cpu
