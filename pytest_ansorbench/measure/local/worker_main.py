@@ -111,7 +111,7 @@ class WorkerMain:
         return {"seconds": seconds}
 
     def time(self, calls: int, samples: int, flush_mb: int) -> dict[str, Any]:
-        if not self._called and self._cores:
+        if not self._called:
             self._compiled.call()
             self._settle()
         flush_bytes = flush_mb * 1_000_000

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from pytest_ansorbench.environment import resolve_target
+from pytest_ansorbench.measure.local import worker_main
 from pytest_ansorbench.measure.local.engine import LocalEngine
-from pytest_ansorbench.measure.local.worker_main import _place_threads
+from pytest_ansorbench.measure.local.worker_main import WorkerMain, _place_threads
 from pytest_ansorbench.measure.noise_probe import steady_kernel
 from pytest_ansorbench.measure.program import Program
 from tests.bound import bound_to_one_cpu, takes_two_cpus
@@ -30,6 +32,17 @@ def test_the_calling_thread_is_told_by_the_number_of_its_process(monkeypatch):
     monkeypatch.setattr(os, "sched_setaffinity", lambda *given: placed.append(given))
     _place_threads([5, 6])
     assert placed == [(pid, {5}), (pid - 1, {6})]
+
+
+def test_the_calling_thread_is_placed_before_anything_is_timed(monkeypatch):
+    done = []
+    monkeypatch.setattr(worker_main, "_place_threads", lambda cores: done.append("placed"))
+    worker = WorkerMain(None, None, [], "")
+    worker._compiled = SimpleNamespace(
+        call=lambda: done.append("call"), time=lambda *given: done.append("time")
+    )
+    worker.time(1, 10, 0)
+    assert done == ["call", "placed", "time"]
 
 
 @pytest.mark.parametrize("first", ["call", "time"])
