@@ -183,7 +183,7 @@ def test_a_device_that_is_killed_and_a_kernel_that_crashes_cost_the_session(trac
         assert own.run(built, Killing()).status == "run-error"
         with pytest.raises(EngineError, match=r"no device 'frail' was free at 127\.0\.0\.1"):
             own.run(later, QUICK)
-        with devices.server(tracker, "frail"):
+        with devices.server(tracker, "frail") as other:
             own._relays._lease.lose()
             assert own.run(later, QUICK).status == "ok"
             # TVM's Python server does not outlive a session that crashed; another device goes on.
@@ -191,6 +191,7 @@ def test_a_device_that_is_killed_and_a_kernel_that_crashes_cost_the_session(trac
             [crashed] = measure(own, ["crash"], check)
             assert crashed.status == "run-error"
             assert own.restarts == restarts + 1
+            other.process.wait(30)  # so that a loop starts another
 
 
 def test_a_device_that_falls_silent_during_an_upload_costs_the_session(check, monkeypatch):
