@@ -66,10 +66,11 @@ class Relays:
         session = DeviceSession(child, check, functions)
         # A tracker hands out only what is free.
         busy_s = 0.0 if offer.matchkey else max(0.0, self._busy_until_s - time.monotonic())
-        session.allow(_OPEN_S + busy_s)
+        session.allow(_OPEN_S + offer.patience_s + busy_s)
+        limits = {"timeout_s": session_s, "patience_s": offer.patience_s}
         where = {"host": offer.host, "port": offer.port, "matchkey": offer.matchkey}
         try:
-            session.ask({"op": "open", **where, "timeout_s": session_s, "device": self._device})
+            session.ask({"op": "open", **where, **limits, "device": self._device})
         except ProgramFailure as error:
             session.child.kill()
             session.end()

@@ -8,6 +8,7 @@ Arguments and output travel once a program; what is timed is timed on the device
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
@@ -31,6 +32,10 @@ _KNOWN: Final[Mapping[str, str]] = {
 """What a device says of itself, by the function that tells; one without LLVM says less."""
 MODALIAS: Final = "/sys/devices/system/cpu/modalias"
 """What Linux says of the processor that it runs on itself, e.g. `cpu:type:x86,ven0002fam0019`."""
+_PAUSE_S: Final = 1.0
+"""Between attempts to connect, each of which costs a descriptor: TVM does not close its socket."""
+_ANSWERED: Final = "URL "
+"""TVM's word where what listens has another key, or is no server of TVM's."""
 _KINDS: Final[Mapping[str, type[LoadedKernel] | type[LoadedNetwork]]] = MappingProxyType(
     {"kernel": LoadedKernel, "network": LoadedNetwork}
 )
@@ -62,16 +67,32 @@ class RelayMain:
         answer(self._channel, {name: getattr(self, name) for name in _OPERATIONS})
 
     def open(
-        self, host: str, port: int, matchkey: str, timeout_s: float, device: str
+        self,
+        host: str,
+        port: int,
+        matchkey: str,
+        timeout_s: float,
+        patience_s: float,
+        device: str,
     ) -> dict[str, Any]:
         """Connect to a device, which ends the session by itself after a time.
 
-        `device` is TVM's name of what there runs programs.
+        It may be some seconds until its server takes a connection: `patience_s`. `device` is TVM's
+        name of what there runs programs.
         """
         from tvm import rpc
 
+        deadline_s = time.monotonic() + patience_s
         # TVM's C++ server ends for good on a timeout that is no whole number.
-        self._session = rpc.connect(host, port, matchkey, session_timeout=math.ceil(timeout_s))
+        session_timeout = math.ceil(timeout_s)
+        while True:
+            try:
+                self._session = rpc.connect(host, port, matchkey, session_timeout=session_timeout)
+                break
+            except Exception as error:  # a tunnel hangs up where no server listens
+                if time.monotonic() >= deadline_s or _ANSWERED in str(error):
+                    raise
+            time.sleep(_PAUSE_S)
         self._inputs = Inputs(self._session.device(device))
         return {}
 

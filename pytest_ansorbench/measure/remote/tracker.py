@@ -46,6 +46,7 @@ class Offer:
     host: str
     port: int
     matchkey: str
+    patience_s: float = 0.0  # to wait for its server, which no tracker has seen
 
 
 @dataclass(frozen=True)
@@ -161,7 +162,7 @@ class Lease:
             EngineError: It is not free, or gone.
         """
         if not self._address.key:
-            return Offer(self._address.host, self._address.port, "")
+            return Offer(self._address.host, self._address.port, "", self._patience_s)
         wait_s = self._patience_s + (0.0 if self._device is None else self._session_s)
         deadline_s = time.monotonic() + wait_s
         try:

@@ -44,8 +44,8 @@ class Running:
         kill(self.process)
 
 
-def started(kind: str, *arguments: object) -> Running:
-    port = free_port()
+def started(kind: str, *arguments: object, port: int | None = None) -> Running:
+    port = port or free_port()
     process = forked(f"{__name__}:{kind}", port, *arguments, preloaded=PRELOADED)
     return Running(process, port)
 
@@ -98,9 +98,9 @@ def server(at: Running, key: str = KEY) -> Iterator[Running]:
 
 
 @contextmanager
-def lone_server() -> Iterator[Running]:
+def lone_server(key: str = "") -> Iterator[Running]:
     """A device without a tracker."""
-    running = started("be_a_device")
+    running = started("be_a_device", None, key)
     try:
         wait_until(lambda: listens(running.port))
         yield running

@@ -244,6 +244,40 @@ def test_a_single_server_needs_no_tracker(check):
             np.testing.assert_allclose(*own.outputs(kernel("fine"), check).given, check.expected)
 
 
+def lone_engine(port, patience_s):
+    server = devices.DeviceAddress("127.0.0.1", port)
+    remote = RemoteSettings(server=server, patience_s=patience_s)
+    return RemoteEngine(resolve_target(None), SETTINGS, remote)
+
+
+def test_a_single_server_that_does_not_listen_yet_is_waited_for(check):
+    port, begun = devices.free_port(), []
+    begins = threading.Timer(0.5, lambda: begun.append(devices.started("be_a_device", port=port)))
+    try:
+        with lone_engine(port, patience_s=20.0) as own:
+            begins.start()
+            assert measure(own, ["fine"], check)[0].status == "ok"
+    finally:
+        begins.join()
+        begun[0].end()
+
+
+def test_a_single_server_that_is_not_there_is_given_up(check):
+    with (
+        lone_engine(devices.free_port(), patience_s=0.5) as own,
+        pytest.raises(EngineError, match=r"no session with 127\.0\.0\.1:\d+: \w"),
+    ):
+        own.build([kernel("fine")], check)
+
+
+def test_a_single_server_with_a_key_is_not_waited_for(check):
+    with devices.lone_server("other") as device, lone_engine(device.port, 20.0) as own:
+        started_s = time.monotonic()
+        with pytest.raises(EngineError, match="cannot find server that matches"):
+            own.build([kernel("fine")], check)
+        assert time.monotonic() - started_s < 15
+
+
 def test_a_single_server_that_a_kernel_keeps_busy_is_waited_for(check, monkeypatch):
     """Until its session's own limit."""
     with devices.lone_server() as device:
@@ -313,7 +347,7 @@ def test_servers_are_told_whole_seconds(monkeypatch):
         return SimpleNamespace(device=tvm.device)
 
     monkeypatch.setattr("tvm.rpc.connect", connect)
-    RelayMain(None, None).open("127.0.0.1", 1, "key", 2.5, "cpu")
+    RelayMain(None, None).open("127.0.0.1", 1, "key", 2.5, 0.0, "cpu")
     assert [*map(str, told)] == ["3"]
 
 
