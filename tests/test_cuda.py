@@ -15,7 +15,7 @@ from pytest_ansorbench import cuda, environment
 from pytest_ansorbench.cores import threads_of
 from pytest_ansorbench.cuda import CudaError, check_device, complaint
 from pytest_ansorbench.environment import MisfitError, ToolchainError, laid_over, resolve_target
-from pytest_ansorbench.measure.local.engine import _check_gpu_caches
+from pytest_ansorbench.measure.local.gpu import check_gpu_caches
 from pytest_ansorbench.measure.settings import EngineSettings
 
 H100 = {
@@ -137,12 +137,12 @@ def test_the_line_that_tells_is_found(said, told):
 
 
 def test_caches_of_a_gpu_are_warm_or_emptied_whole():
-    _check_gpu_caches(EngineSettings(), 50_000_000)
-    _check_gpu_caches(EngineSettings(caches="cold"), 50_000_000)
+    check_gpu_caches(EngineSettings(), 50_000_000)
+    check_gpu_caches(EngineSettings(caches="cold"), 50_000_000)
     with pytest.raises(MisfitError, match="expected warm or cold"):
-        _check_gpu_caches(EngineSettings(caches="network"), 50_000_000)
+        check_gpu_caches(EngineSettings(caches="network"), 50_000_000)
     with pytest.raises(MisfitError, match="126 MB, expected at least 126"):
-        _check_gpu_caches(EngineSettings(caches="cold"), 126_000_000)
+        check_gpu_caches(EngineSettings(caches="cold"), 126_000_000)
 
 
 SCRIPT = """

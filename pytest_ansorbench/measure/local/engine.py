@@ -9,18 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ansorbench.cores import pinned_to, threads_of
 from pytest_ansorbench.cuda import check_compiler, check_device
-from pytest_ansorbench.environment import (
-    MisfitError,
-    check_cores,
-    check_toolchain,
-    resolve_target,
-)
+from pytest_ansorbench.environment import check_cores, check_toolchain, resolve_target
 from pytest_ansorbench.measure.intrinsics import register_intrinsics
 from pytest_ansorbench.measure.local.asking import ProgramFailure
 from pytest_ansorbench.measure.local.builder import Builder
 from pytest_ansorbench.measure.local.fork_server import ForkServer
 from pytest_ansorbench.measure.local.forking_engine import ForkingEngine
-from pytest_ansorbench.measure.local.gpu import describe_gpu, observe_gpu
+from pytest_ansorbench.measure.local.gpu import check_gpu_caches, describe_gpu, observe_gpu
 from pytest_ansorbench.measure.local.machine import describe_machine, observe_machine
 from pytest_ansorbench.measure.local.side_by_side import BuildSet
 from pytest_ansorbench.measure.local.worker import Worker
@@ -124,24 +119,8 @@ def local_engine(target: str | None, settings: EngineSettings) -> LocalEngine:
         check_device(resolved)
         check_compiler(resolved)
         check_cores(settings.cores, 1)
-        _check_gpu_caches(settings, int(describe_gpu()["l2_bytes"]))
+        check_gpu_caches(settings, int(describe_gpu()["l2_bytes"]))
     else:
         check_cores(settings.cores, threads_of(resolved))
     register_intrinsics(resolved)
     return LocalEngine(resolved, settings)
-
-
-def _check_gpu_caches(settings: EngineSettings, l2_bytes: int) -> None:
-    """Refuse caches that a GPU cannot be measured with: MisfitError."""
-    if settings.found_caches == "network":
-        raise MisfitError(
-            "caches", "network", "on a GPU caches cannot be left so yet, expected warm or cold"
-        )
-    # A copy reads as much as it writes: twice as much goes through the cache.
-    least_mb = -(-l2_bytes // 1_000_000)
-    if settings.flush_mb and settings.flush_mb < least_mb:
-        raise MisfitError(
-            "flush_cache_mb",
-            str(settings.flush_mb),
-            f"the GPU's level-2 cache has {l2_bytes / 1e6:.0f} MB, expected at least {least_mb}",
-        )

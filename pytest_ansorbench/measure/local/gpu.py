@@ -13,6 +13,8 @@ from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
 from pytest_ansorbench.cuda import arch_of_device, device
+from pytest_ansorbench.environment import MisfitError
+from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.records import GpuState
 
 _Known = TypeVar("_Known")
@@ -58,6 +60,22 @@ def described(gpu: Any) -> dict[str, Any]:
         "l2_bytes": int(gpu.l2_cache_size_bytes),
         "memory_bytes": int(gpu.total_global_memory),
     }
+
+
+def check_gpu_caches(settings: EngineSettings, l2_bytes: int) -> None:
+    """Refuse caches that a GPU cannot be measured with: MisfitError."""
+    if settings.found_caches == "network":
+        raise MisfitError(
+            "caches", "network", "on a GPU caches cannot be left so yet, expected warm or cold"
+        )
+    # A copy reads as much as it writes: twice as much goes through the cache.
+    least_mb = -(-l2_bytes // 1_000_000)
+    if settings.flush_mb and settings.flush_mb < least_mb:
+        raise MisfitError(
+            "flush_cache_mb",
+            str(settings.flush_mb),
+            f"the GPU's level-2 cache has {l2_bytes / 1e6:.0f} MB, expected at least {least_mb}",
+        )
 
 
 def observe_gpu(name: str) -> GpuState:

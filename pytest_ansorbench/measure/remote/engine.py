@@ -21,6 +21,7 @@ from pytest_ansorbench.measure.local.asking import ProgramFailure
 from pytest_ansorbench.measure.local.builder import Builder
 from pytest_ansorbench.measure.local.fork_server import ForkServer, ServerDied
 from pytest_ansorbench.measure.local.forking_engine import ForkingEngine
+from pytest_ansorbench.measure.local.gpu import check_gpu_caches
 from pytest_ansorbench.measure.local.machine import describe_machine
 from pytest_ansorbench.measure.local.side_by_side import BuildSet
 from pytest_ansorbench.measure.outcomes import Built
@@ -68,6 +69,7 @@ class RemoteEngine(ForkingEngine):
             device, _ = relay.ask({"op": "describe"})
             if gpu := device["gpu"]:
                 check_arch(self.target, gpu["arch"])
+                check_gpu_caches(self._settings, gpu["l2_bytes"])
         except (ProgramFailure, ServerDied) as error:
             raise EngineError(f"the device does not describe itself: {error}") from None
         is_for_x86 = triple_of(self.target).startswith(("x86_64-", "i386-", "i686-"))

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from pytest_ansorbench.cores import usable_cores
-from pytest_ansorbench.environment import ToolchainError, resolve_target
+from pytest_ansorbench.environment import MisfitError, ToolchainError, resolve_target
 from pytest_ansorbench.measure.engine import EngineError
 from pytest_ansorbench.measure.outcomes import Built
 from pytest_ansorbench.measure.policy import FixedMeasurement
@@ -349,6 +349,17 @@ def test_servers_are_told_whole_seconds(monkeypatch):
     monkeypatch.setattr("tvm.rpc.connect", connect)
     RelayMain(None, None).open("127.0.0.1", 1, "key", 2.5, 0.0, "cpu")
     assert [*map(str, told)] == ["3"]
+
+
+def test_a_gpu_whose_cache_a_copy_does_not_empty_is_refused(monkeypatch):
+    cold = dataclasses.replace(SETTINGS, caches="cold")
+    remote = RemoteSettings(server=devices.DeviceAddress("127.0.0.1", devices.free_port()))
+    own = RemoteEngine(resolve_target("nvidia/nvidia-a100"), cold, remote)
+    told = {"gpu": {"arch": "sm_80", "l2_bytes": 126_000_000}}
+    session = SimpleNamespace(allow=lambda seconds: None, ask=lambda message: (told, b""))
+    monkeypatch.setattr(own._relays, "ready", lambda check: session)
+    with pytest.raises(MisfitError, match="126 MB, expected at least 126"):
+        dict(own.machine)
 
 
 def test_a_session_lasts_as_long_as_a_network_may_take(engine, monkeypatch):
