@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import struct
 import sys
-import tempfile
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from statistics import fmean, median
 from typing import TYPE_CHECKING, Any, Final
 
@@ -26,6 +25,7 @@ from pytest_ansorbench.measure.arguments import (
     shapes_of,
 )
 from pytest_ansorbench.measure.local.caches import Predecessors
+from pytest_ansorbench.measure.local.interpreter import anonymous_file
 from pytest_ansorbench.measure.local.lowering import (
     KERNEL_ENTRY,
     compile_module,
@@ -206,10 +206,9 @@ class CompiledKernel(PlacedKernel, Compiled):
     def code_bytes(self) -> int | None:
         if self._device.tvm is not None:
             return None  # the object file is of what launches it
-        with tempfile.TemporaryDirectory(prefix="ansor-bench-") as folder:
-            path = Path(folder) / "kernel.o"  # code, constants, relocations
-            self._module.write_to_file(str(path), "o")
-            return path.stat().st_size
+        with anonymous_file() as file:  # LLVM ends a process that finds a disk full
+            self._module.write_to_file(f"/dev/fd/{file.fileno()}", "o")
+            return os.fstat(file.fileno()).st_size  # code, constants, relocations
 
 
 class CompiledNetwork(Compiled):

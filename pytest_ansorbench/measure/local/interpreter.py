@@ -136,7 +136,7 @@ def end_with_parent() -> None:
 def anonymous_file() -> IO[bytes]:
     """A file without a name, in memory where that can be: nothing to clean up, no disk to fill."""
     if hasattr(os, "memfd_create"):
-        return os.fdopen(os.memfd_create("ansor-bench-log"), "w+b")
+        return os.fdopen(os.memfd_create("ansor-bench"), "w+b")
     return TemporaryFile("w+b")
 
 

@@ -92,7 +92,12 @@ class WorkerMain:
         return {"payload": pack_arrays(object_files(compiled))}
 
     def size(self) -> dict[str, Any]:
-        return {"code_bytes": self._compiled.code_bytes()}
+        limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+        _lift(resource.RLIMIT_FSIZE)
+        try:
+            return {"code_bytes": self._compiled.code_bytes()}
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
     def arguments(
         self, shapes: list[tuple[str, list[int]]], surroundings: dict[str, Any] | None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -20,10 +21,11 @@ from pytest_ansorbench.environment import resolve_target
 from pytest_ansorbench.measure.local.engine import LocalEngine
 from pytest_ansorbench.measure.local.worker import Worker
 from pytest_ansorbench.measure.policy import FixedMeasurement
+from pytest_ansorbench.measure.program import Program
 from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.measure.side_by_side import SideBySide, Span
 from pytest_ansorbench.workloads.case import Surroundings
-from tests.faults import Doubling, counting, kernel
+from tests.faults import Doubling, counting, kernel, module
 from tests.interpreters import WITHOUT_TORCH
 from tests.measure.engine_contract import Comparing, EngineContract, TurnsContract
 from tests.measure.local.processes import gone, server, workers
@@ -69,6 +71,25 @@ def test_a_faulty_kernel_fails_alone(engine, task, kind, status, reason):
     assert reason in faulty.error
     assert faulty.latencies_s == ()
     assert (engine.restarts, engine.server_pid) == (restarts, pid)
+
+
+def bulky():
+    """A kernel whose object file is larger than what a child may write to a file."""
+    from tvm import IRModule, tirx
+    from tvm.ir import StringImm
+
+    function = module("fine")["main"]
+    bulk = StringImm("@bulk = constant [2000000 x i8] zeroinitializer\n")
+    body = tirx.AttrStmt(tirx.const(0), "pragma_import_llvm", bulk, function.body)
+    return Program.operator(IRModule({"main": function.with_body(body)}))
+
+
+def test_to_tell_the_size_of_an_object_file_costs_no_kernel(engine, task):
+    [built] = engine.build([bulky()], task.check)
+    limits = resource.prlimit(built.handle.child.pid, resource.RLIMIT_FSIZE)
+    assert engine.code_bytes(built) > 2_000_000 > limits[0]
+    assert resource.prlimit(built.handle.child.pid, resource.RLIMIT_FSIZE) == limits
+    assert engine.run(built, QUICK).status == "ok"
 
 
 def test_a_kernel_that_hangs_fails_alone(engine, patience, task):
