@@ -48,7 +48,7 @@ class Supervisor:
         """Start another server in place of one that died, unless that has been done."""
         if self._server is None or dead is not self._server:
             return
-        self._server.close()
+        self.close()
         self._count_death()
         self._start()
 

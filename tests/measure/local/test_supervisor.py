@@ -27,6 +27,7 @@ def test_servers_that_die_in_a_row_end_it():
         for _ in range(10):
             supervisor.replace(supervisor.server)
     assert supervisor.restarts == 4
+    assert not supervisor.server.closed
     supervisor.close()
 
 
