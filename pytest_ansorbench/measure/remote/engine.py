@@ -71,7 +71,8 @@ class RemoteEngine(ForkingEngine):
                 check_arch(self.target, gpu["arch"])
                 check_gpu_caches(self._settings, gpu["l2_bytes"])
         except (ProgramFailure, ServerDied) as error:
-            raise EngineError(f"the device does not describe itself: {error}") from None
+            cause = str(error) or "the process that talks to it is gone"
+            raise EngineError(f"the device does not describe itself: {cause}") from None
         is_for_x86 = triple_of(self.target).startswith(("x86_64-", "i386-", "i686-"))
         return {
             **dict.fromkeys(here),

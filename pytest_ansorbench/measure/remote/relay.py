@@ -73,9 +73,10 @@ class Relays:
             session.ask({"op": "open", **where, **limits, "device": self._device})
         except ProgramFailure as error:
             session.child.kill()
-            session.end()
+            ended = session.end()
             self._lease.lose()
-            raise EngineError(f"no session with {offer.host}:{offer.port}: {error}") from None
+            cause = str(error) or ended.cause
+            raise EngineError(f"no session with {offer.host}:{offer.port}: {cause}") from None
         opened_s = time.monotonic()
         session.old_s, self._busy_until_s = opened_s + session_s / 2, opened_s + session_s
         self._session = session

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import platform
 import re
 import signal
@@ -270,6 +271,23 @@ def test_a_single_server_that_is_not_there_is_given_up(check):
         own.build([kernel("fine")], check)
 
 
+def test_it_is_told_how_the_process_ended_that_was_to_talk_to_a_device(check, monkeypatch):
+    with lone_engine(devices.free_port(), patience_s=20.0) as own:
+        fork = own.supervisor.fork
+
+        def killed(*given):
+            child = fork(*given)
+            child.kill()
+            return child
+
+        monkeypatch.setattr(own.supervisor, "fork", killed)
+        with pytest.raises(EngineError, match=r"no session with .*: worker died of SIGKILL"):
+            own._relays.ready(check)
+        os.kill(own.supervisor.server.pid, signal.SIGKILL)
+        with pytest.raises(EngineError, match="describe itself: the process that talks to it is"):
+            dict(own.machine)
+
+
 def test_a_single_server_with_a_key_is_not_waited_for(check):
     with devices.lone_server("other") as device, lone_engine(device.port, 20.0) as own:
         started_s = time.monotonic()
@@ -394,8 +412,6 @@ def test_a_linker_that_fails_fails_the_program(engine, check, monkeypatch):
 
 
 def test_the_fork_server_may_die(engine, check):
-    import os
-
     os.kill(engine.supervisor.server.pid, signal.SIGKILL)
     assert measure(engine, ["fine"], check)[0].status == "ok"
 
