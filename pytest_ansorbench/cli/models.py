@@ -31,7 +31,8 @@ def add_rewrite(parser: argparse.ArgumentParser, default: str) -> None:
         default=default,
         metavar="NAME",
         help="what becomes of a model before the search: none, channels-last, packed (and weights "
-        "in blocks), or winograd (and its form of 3 x 3 convolutions) (default: %(default)s)",
+        "in blocks), winograd (and its form of 3 x 3 convolutions), or fast-math (and exponentials "
+        "by polynomials) (default: %(default)s)",
     )
 
 

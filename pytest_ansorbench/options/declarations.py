@@ -24,7 +24,7 @@ TUNING_TRIALS: Final = "64/task"
 """Of `tune`, unless trials or a time limit are given."""
 TUNING_STRATEGY: Final = "draft+transfer"
 """That `tune` searches with."""
-TUNING_REWRITE: Final = "winograd"
+TUNING_REWRITE: Final = "fast-math"
 """What becomes of a model before `tune` searches."""
 
 

@@ -27,7 +27,7 @@ SHIPPED: Final = Path(__file__).parent.parent / "models" / "draft.ubj"
 # Answers end here: programs 64 times slower than the best are all alike, as failed ones are.
 WORST: Final = -6.0
 
-# Programs that wait to be read, some 40 kB each: no operator pays for features that nobody asks for.
+# Programs that wait to be read, some 40 kB each: more than a search of an operator measures.
 _MOST_UNREAD: Final = 2048
 
 _KIND: Final = ModelKind("program model", "ansor-bench train-draft", format=1, features=POOLED)

@@ -122,7 +122,7 @@ def tune(
         example_inputs: Tensors, or one, that a `torch.nn.Module` can be called with; or give
             `shapes`.
         rewrite: What becomes of a model before it is searched: `none`, `channels-last`, `packed`,
-            `winograd`, or a pass over a Relax module; see `workloads.winograd`.
+            `winograd`, `fast-math`, or a pass over a Relax module; see `workloads.fast_math`.
         against: Libraries to measure in turn with the result, e.g. `onnxruntime,torch`.
         progress: Is told how far it is, a line each, e.g. `print`.
         options: Others of `ansor-bench tune`, e.g. `seed=1`, `cores="0,1"`, `cluster="local:2"`.

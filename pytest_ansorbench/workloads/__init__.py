@@ -32,7 +32,12 @@ from pytest_ansorbench.workloads.networks.mobilenet import (
 )
 from pytest_ansorbench.workloads.networks.network import Network
 from pytest_ansorbench.workloads.networks.resnet import ResNet, ResNet3d18
-from pytest_ansorbench.workloads.networks.rewrites import channels_last, packed, winograd
+from pytest_ansorbench.workloads.networks.rewrites import (
+    channels_last,
+    fast_math,
+    packed,
+    winograd,
+)
 from pytest_ansorbench.workloads.networks.sequential import Mlp, Vgg16
 from pytest_ansorbench.workloads.networks.shapes import OpenShape
 from pytest_ansorbench.workloads.networks.squeezenet import SqueezeNet11
@@ -155,6 +160,7 @@ __all__ = [
     "VitB16",
     "channels_last",
     "check_program",
+    "fast_math",
     "from_benchdnn",
     "from_benchdnn_batch",
     "from_exported_program",

@@ -47,7 +47,7 @@ def test_an_operator_becomes_a_database_a_library_and_a_report(place, capsys):
     assert not {"\r", "\x1b"} & {*out, *err}
     assert place.files() == WHOLE
     words = "ansor-bench tune models:product -o out --trials 4 --strategy random"
-    assert (place.out / "command.txt").read_text() == f"{words} --rewrite winograd\n"
+    assert (place.out / "command.txt").read_text() == f"{words} --rewrite fast-math\n"
     report = (place.out / "report.md").read_text()
     assert report.startswith(f"{PRODUCT.id}: ") and words in report
     [of_case] = read_result(place.out / "result.json.gz").cases
@@ -383,7 +383,7 @@ def test_a_kernel_that_its_last_measurement_refutes_is_not_shipped(place, monkey
         (["models:product", "--shape", "m=1"], "bad --shape: "),
         (
             ["models:product", "--rewrite", "fast"],
-            "bad --rewrite 'fast': expected none, channels-last, packed or winograd",
+            "bad --rewrite 'fast': expected none, channels-last, packed, winograd or fast-math",
         ),
         (
             ["models:network", "--trials", "2", "--rewrite", "none"],

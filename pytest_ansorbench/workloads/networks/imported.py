@@ -171,7 +171,7 @@ def from_onnx(
             some, e.g. `{"tokens": (0, 30522)}`; or a function of a seed that returns arrays by
             name. Drawn from ranges on which its outputs are numbers by default.
         rewrite: What becomes of the model before TVM fuses its operators: a Relax module in, one
-            that computes the same out, e.g. `workloads.winograd` or a pass of Relax.
+            that computes the same out, e.g. `workloads.fast_math` or a pass of Relax.
     """
     file = OnnxFile(Path(path), _frozen(shapes))
     return ImportedNetwork(name or file.path.stem, file, inputs, rewrite)

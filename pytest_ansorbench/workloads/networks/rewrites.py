@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from pytest_ansorbench.workloads.networks.fast_math import fast_forms
 from pytest_ansorbench.workloads.networks.relax_names import array_of, type_of
 from pytest_ansorbench.workloads.networks.winograd import TAPS, TILE, convolution, transformed
 
@@ -83,11 +84,33 @@ def winograd(module: IRModule) -> IRModule:
     return _rewritten(channels_last(module), {_CONV2D: _by_winograd, _MATMUL: _packed_product})
 
 
+def fast_math(module: IRModule) -> IRModule:
+    """Exponentials, sigmoids, tanh, GELU, SiLU and softmax by polynomials; the rest by `winograd`.
+
+    Those in float32. Otherwise each element is a call of the C library.
+
+    Args:
+        module: A Relax module whose `main` is in dataflow blocks.
+    """
+    forms = fast_forms()
+
+    def replaced(visitor: Any, call: Any) -> Any:
+        name = _operator(call)
+        if name not in forms or str(type_of(call).dtype) != "float32":
+            return call
+        axis = [call.attrs.axis] if hasattr(call.attrs, "axis") else []
+        short = name.rpartition(".")[2]
+        return visitor.builder_.call_te(forms[name], *call.args, *axis, primfunc_name_hint=short)
+
+    return _visited(winograd(module), replaced)
+
+
 _BY_NAME: Final[Mapping[str, Rewrite | None]] = {
     "none": None,
     "channels-last": channels_last,
     "packed": packed,
     "winograd": winograd,
+    "fast-math": fast_math,
 }
 
 

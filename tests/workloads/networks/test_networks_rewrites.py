@@ -1,5 +1,7 @@
 """A rewritten model computes what it did."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -130,6 +132,29 @@ def test_what_does_not_gain_by_winograd_is_left(build):
 )
 def test_packing_computes_the_same(build):
     assert "packed" in rewritten(build, workloads.packed)
+
+
+@pytest.mark.parametrize(
+    "name", ["exp", "erf", "tanh", "sigmoid", "silu", "gelu", "gelu_tanh", "softmax"]
+)
+def test_no_exponential_is_a_call_of_the_c_library(name):
+    def body(op, const, x):
+        return (getattr(op, name, None) or getattr(op.nn, name))(op.multiply(x, const(8.0)))
+
+    build = model((3, 40), body)
+    assert name in rewritten(build, workloads.fast_math)
+    calls = re.compile(r"T\.(exp|erf|tanh|sigmoid)\(")
+    plain, fast = (
+        workloads.from_relax(name, build, rewrite=how).program().script()
+        for how in (None, workloads.fast_math)
+    )
+    assert calls.search(plain) and not calls.search(fast)
+
+
+def test_an_exponential_of_other_than_float32_is_left():
+    build = model((3, 40), lambda op, const, x: op.exp(op.astype(x, "float64")))
+    case = workloads.from_relax("double", build, rewrite=workloads.fast_math)
+    assert "T.exp(" in case.program().script()
 
 
 def test_images_are_transposed_at_both_ends_and_nowhere_else():
