@@ -143,6 +143,15 @@ def in_own_memory(array: NDArray[Any]) -> NDArray[Any]:
     return copy
 
 
+def in_numpys_pages(array: NDArray[Any]) -> NDArray[Any]:
+    """An aligned copy as `load.py` of `ansor-bench tune` has weights: NumPy chooses the pages."""
+    memory = np.empty(array.nbytes + ALIGNMENT, np.uint8)
+    start = -memory.ctypes.data % ALIGNMENT
+    copy = memory[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
+    copy[...] = array
+    return copy
+
+
 def in_ordinary_pages(size: int) -> NDArray[np.uint8]:
     """Zeros, aligned, in pages of the default size, in which TVM's runtime has its tensors.
 

@@ -17,6 +17,7 @@ from pytest_ansorbench.measure.arguments import (
     OwnInputs,
     aligned,
     dump_check,
+    in_numpys_pages,
     load_check,
     mismatch,
     same_bytes,
@@ -105,6 +106,14 @@ def test_alignment_keeps_the_values(offset):
 def test_an_aligned_array_is_not_copied():
     array = aligned(np.zeros(16, np.float32)[1:])
     assert aligned(array) is array
+
+
+@pytest.mark.parametrize("shape", [(), (0, 3), (5, 7), (1 << 20, 3)])
+def test_a_copy_in_pages_of_numpys_choice_is_aligned(shape):
+    array = np.full(shape, 3.0, "bfloat16")
+    copy = in_numpys_pages(array)
+    assert copy.ctypes.data % ALIGNMENT == 0 and not np.shares_memory(copy, array)
+    assert copy.dtype == array.dtype and same_bytes([copy], [array])
 
 
 def test_an_untouched_guard_reports_nothing():
