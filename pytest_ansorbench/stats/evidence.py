@@ -36,12 +36,13 @@ _MOSTLY: Final = 0.95  # share of draws with a figure from which on the others d
 @dataclass(frozen=True, slots=True)
 class Evidence:
     estimate: Estimate  # the figure with its interval
-    repeats: int  # seeds that it stands on; of two results, those of the smaller one
+    repeats: int  # seeds that it stands on; of two results, those of the later one
     # Probability by counting to see a figure this bad if the true one were the given limit;
     # second, how small a probability matters
     counted: Callable[[float, float], float]
     smallest: float  # the smallest probability that counting can show
-    # Standard deviation of the log figure of a single pair of runs; None if too little is known
+    # Standard deviation of the log figure of a single pair of runs, of two results in the later
+    # one; None if too little is known
     spread: Callable[[], float | None]
     endless_by_chance: bool = False  # whether chance alone can make the figure 0 or infinite
     # Whether each pair of runs is beyond a limit, so that no exchange within pairs looks worse
@@ -50,6 +51,10 @@ class Evidence:
     cases: int = 1  # how many cases it stands on
     # Half the width that runs of another day add to the interval of the figure's logarithm
     error: float = 0.0
+    # Of two results: the seeds of the earlier one, which get no more, and the standard error of its
+    # log figure; infinity if it has a single seed, which tells none
+    earlier: int | None = None
+    fixed: Callable[[], float] = lambda: 0.0
 
     def chance(self, figure: Figure, limit: float, level: float) -> float:
         """Probability to see a figure this bad, if the true one were a limit give or take error."""
@@ -60,9 +65,14 @@ class Evidence:
         above = (math.log(value) if value > 0.0 else -math.inf) - math.log(limit)
         excess = figure.sign * above
         spread = self.spread()
-        standard_error = None if spread is None else spread / math.sqrt(self.repeats)
+        standard_error = None if spread is None else self.standard_error(spread, self.repeats)
         smallest = max(self.smallest, counted) if self.one_sided(limit) else self.smallest
-        return sharpened(counted, smallest, self.repeats, level, excess, standard_error)
+        fewest = min(self.repeats, self.earlier or self.repeats)
+        return sharpened(counted, smallest, fewest, level, excess, standard_error)
+
+    def standard_error(self, spread: float, repeats: int) -> float:
+        """That of the log figure after so many repeats, given the spread of a pair of runs."""
+        return math.hypot(self.fixed(), spread / math.sqrt(repeats))
 
 
 def limit_evidence(
@@ -112,19 +122,32 @@ def change_evidence(
     The two results are independent samples, so each side's seeds are drawn by themselves.
     """
     first, second = len(before.reference), len(after.reference)
-    repeats, measure = min(first, second), figure.measure()
+    fewest, measure = min(first, second), figure.measure()
     values, error = measure.values, measure.error(before) + measure.error(after)
-    ratios = quotients(values(after, draw(second, stream=1)), values(before, draw(first, stream=0)))
+    old = values(before, draw(first, stream=0))
+    ratios = quotients(values(after, draw(second, stream=1)), old)
     value = quotient(observed(figure, after), observed(figure, before))
+
+    @cache
+    def fixed() -> float:
+        return math.inf if first < 2 else _standard_error(old, fewest) or 0.0
+
+    @cache
+    def spread() -> float | None:
+        both = _standard_error(ratios, fewest)
+        return None if both is None else math.sqrt(second * max(0.0, both**2 - fixed() ** 2))
+
     return Evidence(
-        widened(_estimate(value, ratios, repeats, confidence), error),
-        repeats,
+        widened(_estimate(value, ratios, fewest, confidence), error),
+        second,
         counted=lambda limit, level: _change_chance(figure, before, after, limit, level),
         smallest=smallest_chance(first, second),
-        spread=lambda: _spread(ratios, repeats),
+        spread=spread,
         # That no run of a side reached a target can well be an accident.
         endless_by_chance=True,
         error=error,
+        earlier=first,
+        fixed=fixed,
     )
 
 
@@ -151,14 +174,14 @@ def _estimate(value: float, ratios: Floats, repeats: int, confidence: float) -> 
     return around(value, *percentile_interval(ratios, repeats, confidence, samples=2))
 
 
-def _spread(ratios: Floats, repeats: int) -> float | None:
-    """Spread of the log change per pair of seeds; None if too many draws have none."""
+def _standard_error(figures: Floats, repeats: int) -> float | None:
+    """That of the logarithm of what draws of seeds give; None if too many of them give none."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        logs = np.log(ratios)
+        logs = np.log(figures)
     known = logs[np.isfinite(logs)]
     if repeats < FEWEST_REPEATS or len(known) < _MOSTLY * len(logs):
         return None
-    return float(known.std()) * math.sqrt(repeats / (repeats - 1)) * math.sqrt(repeats)
+    return float(known.std()) * math.sqrt(repeats / (repeats - 1))
 
 
 def _change_chance(

@@ -136,11 +136,14 @@ class Judge:
         repeats, confidence = evidence.repeats, self.criteria.confidence
         if repeats < evidence.fewest_repeats:
             return Advice("no-interval", repeats_needed=evidence.fewest_repeats)
+        if math.isinf(evidence.fixed()):
+            return Advice("too-many")
         spread = evidence.spread()
         if spread is None:
             return Advice("unknown")
 
-        effect = detectable_effect(spread, repeats, confidence, evidence.cases)
+        of_pair = evidence.standard_error(spread, repeats) * math.sqrt(repeats)
+        effect = detectable_effect(of_pair, repeats, confidence, evidence.cases) + evidence.error
         detectable = limit * math.exp(-figure.sign * effect)
         value = evidence.estimate.value
         if repeats < 2 or evidence.estimate.bound != "value" or not 0.0 < value < math.inf:
@@ -210,8 +213,11 @@ def later_chances(
     The predictive power of a normal theory: if the log figure of n repeats is x with a spread s of
     a single pair, that of m repeats is like x + s sqrt(1/n - 1/m) t, t of Student's distribution.
     Spiegelhalter, Freedman and Blackburn 1986, https://doi.org/10.1016/0197-2456(86)90003-6
-    1 and 0 where too little is known.
+    An earlier result keeps its error, and that of another day's runs shrinks with their number.
+    1 and 0 where too little is known; 0 and 0 where no number of repeats tells more.
     """
+    if math.isinf(evidence.fixed()):
+        return 0.0, 0.0
     n = evidence.repeats
     value, spread = evidence.estimate.value, evidence.spread()
     if n < 2 or n >= most or spread is None or not spread > 0.0:
@@ -221,9 +227,9 @@ def later_chances(
     loss = figure.sign * math.log(value / limit)
     noise = figure.sign * math.log1p(figure.sign * last.criteria.noise)
     scale = spread * math.sqrt(1.0 / n - 1.0 / most)
-    error = spread / math.sqrt(most)
+    error, unsure = evidence.standard_error(spread, most), evidence.error * math.sqrt(n / most)
     degrees, later = evidence.cases * (n - 1), evidence.cases * (most - 1)
-    to_hold = t_quantile(last.criteria.confidence, later) * error
-    to_break = noise + t_quantile(1.0 - 2.0 * last.level, later) * error
+    to_hold = unsure + t_quantile(last.criteria.confidence, later) * error
+    to_break = noise + unsure + t_quantile(1.0 - 2.0 * last.level, later) * error
     holds, broken = stdtr(degrees, -np.array([loss + to_hold, to_break - loss]) / scale)
     return float(holds), float(broken)

@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from pytest_ansorbench.records import CaseResult, Gate
+from pytest_ansorbench.records import CaseResult, Estimate, Gate
 from pytest_ansorbench.stats.changes import CaseChanges, Change, arms_in_both, uncompared
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.estimates import quotient
@@ -81,8 +81,8 @@ def _change(
     judge: Judge,
     lost: tuple[str, ...],
 ) -> Change:
-    test, repeats = _test(figure, pairs), min(len(now.reference) for _, now in pairs)
-    estimate = test.estimate(judge.at(repeats, test.cases).criteria.confidence)
+    test, earlier = _test(figure, pairs), min(len(then.reference) for then, _ in pairs)
+    estimate = test.estimate(judge.at(test.repeats, test.cases).criteria.confidence)
     gate: Gate | None = None
     if allowance is not None:
 
@@ -91,16 +91,43 @@ def _change(
             if judge.criteria.looks is not None and any(len(n.reference) > look for _, n in pairs):
                 seen = _test(figure, [(then, now.first(look)) for then, now in pairs])
                 found = seen.estimate(confidence)
-            of_suite = suite_evidence(seen, found, confidence)
-            return replace(of_suite, endless_by_chance=True, fewest_repeats=FEWEST_REPEATS)
+            return _evidence(seen, found, confidence, earlier)
 
-        limit = allowance.limit
-        settled = settled_gate(figure, limit, judge, evidence_at, repeats=repeats, cases=test.cases)
+        settled = settled_gate(
+            figure,
+            allowance.limit,
+            judge,
+            evidence_at,
+            repeats=test.repeats,
+            cases=test.cases,
+        )
         absent = (pairs[index][1].reference[0].run.case for index in test.lost)
         gate = not_silently(settled, (*absent, *lost))
     then, now = ([pair[which] for pair in pairs] for which in (0, 1))
     return Change(
         ALL_CASES, strategy, figure.key, _figure(figure, then), _figure(figure, now), estimate, gate
+    )
+
+
+def _evidence(test: SuiteTest, estimate: Estimate, confidence: float, earlier: int) -> Evidence:
+    """Evidence on a change since so many earlier seeds.
+
+    Labels are put on anew as if seeds of both results varied alike, and so their spread is told.
+    """
+    both = suite_evidence(test, estimate, confidence)
+    share = earlier / (earlier + test.repeats)  # of the variance that is the later result's
+
+    def spread() -> float | None:
+        of_both = both.spread()
+        return None if of_both is None else of_both * math.sqrt(share)
+
+    return replace(
+        both,
+        spread=spread,
+        endless_by_chance=True,
+        fewest_repeats=FEWEST_REPEATS,
+        earlier=earlier,
+        fixed=lambda: (both.spread() or 0.0) * math.sqrt((1.0 - share) / test.repeats),
     )
 
 
@@ -111,7 +138,7 @@ def _test(figure: Figure, pairs: Sequence[_Pair]) -> SuiteTest:
     return SuiteTest(
         figure,
         (Strata(found),) if found else (),
-        min(min(len(then.reference), len(now.reference)) for then, now in pairs),
+        min(len(now.reference) for _, now in pairs),
         tuple(index for index, stratum in enumerate(strata) if stratum is None),
         max(error(then) + error(now) for then, now in pairs),
     )

@@ -11,8 +11,13 @@ import pytest
 
 from pytest_ansorbench.records import CaseResult
 from pytest_ansorbench.stats.changes import CaseChanges, case_changes, same_case
-from pytest_ansorbench.stats.figures import gates_per_case
+from pytest_ansorbench.stats.criteria import Criteria
+from pytest_ansorbench.stats.evidence import change_evidence
+from pytest_ansorbench.stats.figures import FIGURES, gates_per_case
+from pytest_ansorbench.stats.gate import Judge, later_chances
 from pytest_ansorbench.stats.limits import Allowance
+from pytest_ansorbench.stats.looks import Looks
+from pytest_ansorbench.stats.paired_runs import pair_case_runs
 from pytest_ansorbench.storage import result_changes
 from tests.synthetic import CRITERIA, make_case_result, make_result, make_run
 
@@ -191,6 +196,41 @@ def test_an_allowance_with_nothing_to_compare_is_broken() -> None:
 def test_gates_are_counted_before_anything_runs() -> None:
     found = changes(case(), case(), "search_ratio_early:5%", "throughput:3%")
     assert len(found.gates) == gates_per_case(["search_ratio_early", "throughput"], 2)
+
+
+def kernels(*latencies: float) -> CaseResult:
+    """Searches of one trial; the challenger's kernels have these latencies."""
+    runs = [
+        make_run(strategy=name, seed=seed, latencies=(1.0,), final=final)
+        for seed, latency in enumerate(latencies)
+        for name, final in (("default", 1.0), ("fast", latency))
+    ]
+    return dataclasses.replace(case(), runs=tuple(runs))
+
+
+def test_what_the_earlier_result_does_not_know_no_repeats_can_tell() -> None:
+    scatter = (0.9, 1.1, 1.0, 1.05, 0.95)
+    before, after = kernels(*scatter), kernels(*(1.3 * by for by in scatter * 3))
+    criteria, allowance = Criteria(looks=Looks.parse("5+10")), "throughput_ratio:3%"
+    found = case_changes(before, after, [Allowance.parse(allowance)], criteria=criteria, family=100)
+    [gate] = found.gates
+    assert (gate.outcome, gate.reason, gate.repeats) == ("undecided", "chance", 15)
+    assert gate.advice is not None
+    assert gate.advice.repeats_needed is None or gate.advice.repeats_needed > 15
+
+
+def test_the_last_of_many_repeats_changes_little_whatever_the_earlier_result_knows() -> None:
+    scatter, figure = (0.9, 1.1, 1.0, 1.05, 0.95), FIGURES["throughput_ratio"]
+    then, now = (
+        pair_case_runs(kernels(*latencies), "fast", CRITERIA)
+        for latencies in (scatter, [1.2 * by for by in (scatter * 3)[:14]])
+    )
+    few, most = (change_evidence(figure, then, now.first(n), 0.95) for n in (5, 14))
+    sure = dataclasses.replace(most, fixed=lambda: 0.0)
+    few_break, most_break, sure_break = (
+        later_chances(figure, one, 0.97, Judge(CRITERIA, 100), 15)[1] for one in (few, most, sure)
+    )
+    assert most_break < 0.001 < 0.01 < few_break < 0.5 < sure_break
 
 
 def test_few_repeats_can_still_say_that_something_is_far_off() -> None:

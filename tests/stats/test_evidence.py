@@ -112,10 +112,10 @@ def test_a_change_is_asked_of_both_results(key: str) -> None:
     assert found.chance(figure, 3.0, 0.01) > 0.5
 
 
-def test_a_change_stands_on_the_repeats_of_the_smaller_result() -> None:
+def test_a_change_is_counted_by_the_smaller_result_and_repeated_in_the_later() -> None:
     found = change_evidence(THROUGHPUT, paired(repeats=3), paired(final=2.0), 0.95)
     assert found.estimate.value == pytest.approx(0.5, rel=0.3)
-    assert (found.repeats, found.smallest) == (3, smallest_chance(3, 5))
+    assert (found.repeats, found.earlier, found.smallest) == (5, 3, smallest_chance(3, 5))
     assert change_evidence(S, paired(repeats=2), paired(), 0.95).spread() is None
 
 
