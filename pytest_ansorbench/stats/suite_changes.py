@@ -42,12 +42,9 @@ def suite_changes(
 ) -> CaseChanges:
     """Compare all cases together with the same cases in an earlier result.
 
-    If there are searches of landscapes among them, they are held to nothing. An allowance with
-    nothing to compare is broken.
+    An allowance with nothing to compare is broken.
     """
     judge = Judge(criteria, family)
-    if any(after.landscapes for _, after in compared):
-        allowances = ()
     allowed = {allowance.metric: allowance for allowance in allowances}
     changes = []
     for figure in FIGURES.values():
@@ -65,8 +62,8 @@ def suite_changes(
             had = (before.case for before, _ in compared if strategy in own_arms(before)[1:])
             gone = (*(case for case in had if case not in there), *lost)
             changes.append(_change(strategy, figure, of_arm, allowance, judge, gone))
-        every = (*(after.case for _, after in compared), *lost)
-        if allowance is not None and not pairs and every:
+        if allowance is not None and not pairs:
+            every = (*(after.case for _, after in compared), *lost)
             gate = not_silently(judge.uncompared(figure, allowance.limit), every)
             arms = dict.fromkeys(name for _, after in compared for name in own_arms(after)[1:])
             changes += [uncompared(ALL_CASES, name, gate) for name in arms or ("any strategy",)]

@@ -66,8 +66,11 @@ def suite_changes_since(
 ) -> tuple[CaseChanges, ...]:
     """Compare all cases together with an earlier result, if two can be or a limit is set.
 
-    `gone` are cases that there should be a result of, and is none.
+    `gone` are cases that there should be a result of, and is none. If there are searches of
+    landscapes among the cases, they are held to nothing.
     """
+    if any(case.landscapes for case in cases) or not (cases or gone):
+        allowances = ()
     known = [(then, case) for case in cases if (then := same_case(before.cases, case)) is not None]
     compared = [(then, now) for then, now in known if not incomparable(then, now)]
     lost = [*(now.case for then, now in known if incomparable(then, now)), *gone]

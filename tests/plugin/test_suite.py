@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from pytest_ansorbench.storage import write_result
-from tests.saved_cases import SAVED, result_of
+from tests.saved_cases import MORE, SAVED, result_of
 
 # Three cases of five saved runs each; the challenger takes half the time, with kernels as fast.
 REPLAY = "--ansor-replay=saved.json"
@@ -128,6 +128,15 @@ def test_a_suite_that_got_worse_is_broken(everything):
     assert "all cases, fast against the earlier result: search_ratio now over before = 2.0" in (
         outcome.out
     )
+
+
+def test_an_earlier_result_of_other_cases_breaks_what_the_suite_is_allowed(everything):
+    write_result(result_of(MORE[3:]), everything.root / "others.json")
+    allowed = ("--ansor-compare=others.json", "--ansor-compare-fail=suite_search_ratio:5%")
+    outcome = everything.bench(REPLAY, HOLDS, *allowed)
+    assert outcome.code == 1, outcome.text
+    told = "search_ratio now over before: nothing could be compared with the limit 1.05: broken"
+    assert told in outcome.out.split("FAILURES")[1]
 
 
 def test_a_goal_of_one_target_adds_up_over_cases(everything):

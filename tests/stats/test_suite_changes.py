@@ -103,14 +103,16 @@ def test_a_case_that_lost_its_challenger_is_lost() -> None:
     assert (gate.outcome, gate.reason, gate.lost) == ("undecided", "lost-cases", ("a",))
 
 
-@pytest.mark.parametrize("compared", [NAMES, ()])
-def test_an_allowance_with_nothing_to_compare_is_broken(compared: Sequence[str]) -> None:
+@pytest.mark.parametrize(("compared", "lost"), [(NAMES, ("gone",)), ((), ("gone",)), ((), ())])
+def test_an_allowance_with_nothing_to_compare_is_broken(
+    compared: Sequence[str], lost: Sequence[str]
+) -> None:
     before = [spoilt(case(name), "other") for name in compared]
     after = [case(name) for name in compared]
-    gate = changes(before, after, "suite_search_ratio:5%", lost=["gone"])["search_ratio"].gate
+    gate = changes(before, after, "suite_search_ratio:5%", lost=lost)["search_ratio"].gate
     assert gate is not None
     assert (gate.outcome, gate.reason) == ("broken", "nothing-to-compare")
-    assert gate.lost == (*compared, "gone")
+    assert gate.lost == (*compared, *lost)
 
 
 def test_times_to_a_single_target_add_up_as_those_to_many_do() -> None:
