@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
@@ -37,6 +38,11 @@ class Estimate:
     low: float
     high: float
     bound: Bound = "value"
+
+    @property
+    def endless(self) -> bool:
+        """Whether too few repeats have left the interval without ends."""
+        return self.low == 0.0 and math.isinf(self.high)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,9 +19,12 @@ from pytest_ansorbench.stats.looks import Looks
 from pytest_ansorbench.stats.power import MOST_REPEATS
 
 
-def gate_sentence(gate: Gate, subject: str = "") -> GateSentence:
-    """A gate on a figure that has a limit, after the words on what it is a gate of."""
-    return _sentence(gate, f"{subject}{FIGURES[gate.metric].name}")
+def gate_sentence(gate: Gate, subject: str = "", unit: str = "repeat") -> GateSentence:
+    """A gate on a figure that has a limit, after the words on what it is a gate of.
+
+    `unit` is what its repeats are called.
+    """
+    return _sentence(gate, f"{subject}{FIGURES[gate.metric].name}", unit)
 
 
 def suite_sentence(suite: SuiteVerdict, gate: Gate) -> GateSentence:
@@ -90,7 +93,7 @@ def _gate_summary(gates: Sequence[Gate]) -> str:
     return "gates: " + ", ".join(f"{number} {words}" for number, words in parts if number)
 
 
-def _sentence(gate: Gate, name: str) -> GateSentence:
+def _sentence(gate: Gate, name: str, unit: str = "repeat") -> GateSentence:
     limit = limit_text(gate.limit)
     if gate.reason == "nothing-to-compare":
         words = f"{name}: nothing could be compared with the limit {limit}: "
@@ -111,7 +114,7 @@ def _sentence(gate: Gate, name: str) -> GateSentence:
     if gate.reason == "chance" and gate.p_value is not None:
         clause += f", but chance would do that in {percent_text(gate.p_value, 2)} of sessions"
     clause += lost_cases(gate.lost, "; ")
-    advice = "" if gate.advice is None else f" ({_advice(gate, gate.advice)})"
+    advice = "" if gate.advice is None else f" ({_advice(gate, gate.advice, unit)})"
     return GateSentence(f"{clause}: ", gate.outcome, advice)
 
 
@@ -122,8 +125,8 @@ def lost_cases(cases: Sequence[str], link: str) -> str:
     return f"{link}{counted(len(cases), 'case')} could not be compared: {', '.join(cases)}"
 
 
-def _advice(gate: Gate, advice: Advice) -> str:
-    repeats, prospect = counted(gate.repeats, "repeat"), _prospect(gate, advice)
+def _advice(gate: Gate, advice: Advice, unit: str) -> str:
+    repeats, prospect = counted(gate.repeats, unit), _prospect(gate, advice, unit)
     if advice.detectable is None:
         return f"{repeats}; {prospect}"
     side = "below" if FIGURES[gate.metric].sense == "smaller" else "above"
@@ -131,16 +134,16 @@ def _advice(gate: Gate, advice: Advice) -> str:
     return f"with {repeats} a figure has to be {side} about {detectable} to hold; {prospect}"
 
 
-def _prospect(gate: Gate, advice: Advice) -> str:
+def _prospect(gate: Gate, advice: Advice, unit: str) -> str:
     """The use of more repeats."""
     seen = ratio_text(gate.estimate.value)
     match advice.prospect:
         case "no-interval":
             return f"below {advice.repeats_needed or 0} there is no interval"
         case "unknown":
-            return "more repeats narrow the interval"
+            return f"more {unit}s narrow the interval"
         case "too-close":
-            return "this close to the limit no number of repeats would settle it"
+            return f"this close to the limit no number of {unit}s would settle it"
         case "too-many":
             return f"at {seen} not even {MOST_REPEATS} would settle it"
         case "settles":

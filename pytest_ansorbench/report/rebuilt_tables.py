@@ -88,7 +88,7 @@ def suite_gate_sentence(verdict: KernelsVerdict, gate: Gate) -> GateSentence:
 
 def _gate(compared: str, gate: Gate) -> GateSentence:
     if gate.reason != "other-machine":
-        return gate_sentence(gate, f"{compared}: ")
+        return gate_sentence(gate, f"{compared}: ", "process set")
     return GateSentence(f"{compared}: the machine itself is not as fast as it was: ", gate.outcome)
 
 

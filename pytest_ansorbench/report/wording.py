@@ -63,8 +63,7 @@ def estimate_text(estimate: Estimate) -> str:
 
 def short_estimate_text(estimate: Estimate) -> str:
     """The same, but without an interval that too few repeats have left without ends."""
-    endless = estimate.low == 0.0 and math.isinf(estimate.high)
-    if estimate.bound == "value" and endless:
+    if estimate.bound == "value" and estimate.endless:
         return ratio_text(estimate.value)
     return estimate_text(estimate)
 

@@ -47,7 +47,7 @@ class Evidence:
     endless_by_chance: bool = False  # whether chance alone can make the figure 0 or infinite
     # Whether each pair of runs is beyond a limit, so that no exchange within pairs looks worse
     one_sided: Callable[[float], bool] = lambda limit: False
-    fewest_repeats: int = FEWEST_REPEATS  # seeds below which there is no interval to speak of
+    fewest_repeats: int = 2  # seeds below which there is no interval
     cases: int = 1  # how many cases it stands on
     # Half the width that runs of another day add to the interval of the figure's logarithm
     error: float = 0.0
@@ -88,16 +88,9 @@ def limit_evidence(
         # That a winner could not be measured can be an accident, that none could is none.
         endless_by_chance=any(math.isfinite(run.final_s) for run in paired.challenger),
         one_sided=lambda limit: measure.one_sided(paired, limit),
-        fewest_repeats=_fewest(estimate, confidence),
+        fewest_repeats=fewest_repeats((1.0 - confidence) / 2.0),
         error=measure.error(paired),
     )
-
-
-def _fewest(estimate: Estimate, confidence: float) -> int:
-    """Repeats that an interval takes: those of an exact test, if this one has no ends."""
-    if estimate.low > 0.0 or estimate.high < math.inf:
-        return FEWEST_REPEATS
-    return max(FEWEST_REPEATS, fewest_repeats((1.0 - confidence) / 2.0))
 
 
 def suite_evidence(test: SuiteTest, estimate: Estimate, confidence: float) -> Evidence:

@@ -134,7 +134,7 @@ class Judge:
     def _advice(self, figure: Figure, evidence: Evidence, limit: float) -> Advice:
         """The effect that the repeats could show, and how many would settle it."""
         repeats, confidence = evidence.repeats, self.criteria.confidence
-        if repeats < evidence.fewest_repeats:
+        if evidence.estimate.endless and repeats < evidence.fewest_repeats:
             return Advice("no-interval", repeats_needed=evidence.fewest_repeats)
         if math.isinf(evidence.fixed()):
             return Advice("too-many")

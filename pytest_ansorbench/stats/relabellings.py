@@ -50,9 +50,12 @@ def smallest_chance(first: int, second: int) -> float:
     return 1.0 / math.comb(first + second, first)
 
 
-def fewest_repeats(tail: float, cases: int = 1) -> int:
-    """How many runs an arm needs for a relabelling to be as rare as the tail of an interval."""
-    return next(n for n in itertools.count(1) if smallest_chance(n, n) ** cases <= tail)
+def fewest_repeats(tail: float, cases: int = 1, others: int | None = None) -> int:
+    """How many runs an arm needs for a relabelling to be as rare as the tail of an interval.
+
+    `others` are the runs of the other arm; None if it gets as many.
+    """
+    return next(n for n in itertools.count(1) if smallest_chance(n, others or n) ** cases <= tail)
 
 
 def swaps_tell(pairs: int, level: float) -> bool:

@@ -18,7 +18,7 @@ from pytest_ansorbench.stats.figures import FIGURES, Figure
 from pytest_ansorbench.stats.gate import Judge, settled_gate
 from pytest_ansorbench.stats.limits import Allowance
 from pytest_ansorbench.stats.paired_runs import PairedRuns
-from pytest_ansorbench.stats.power import FEWEST_REPEATS
+from pytest_ansorbench.stats.relabellings import fewest_repeats
 from pytest_ansorbench.stats.strata import Strata
 from pytest_ansorbench.stats.stratum import Stratum, labels_of
 from pytest_ansorbench.stats.suite import ALL_CASES, not_silently, own_arms
@@ -122,7 +122,7 @@ def _evidence(test: SuiteTest, estimate: Estimate, confidence: float, earlier: i
         both,
         spread=spread,
         endless_by_chance=True,
-        fewest_repeats=FEWEST_REPEATS,
+        fewest_repeats=fewest_repeats((1.0 - confidence) / 2.0, test.cases, earlier),
         earlier=earlier,
         fixed=lambda: (both.spread() or 0.0) * math.sqrt((1.0 - share) / test.repeats),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, get_args
 
 import pytest
@@ -130,6 +131,14 @@ def test_the_sentence_has_figure_limit_outcome_and_advice(judged: Gate, sentence
 )
 def test_advice(advice: Advice, words: str) -> None:
     assert gate_sentence(undecided(advice=advice)).endswith(f": undecided {words}")
+
+
+def test_no_sentence_has_an_interval_and_says_that_there_is_none() -> None:
+    golden = Path(__file__).parents[1] / "golden"
+    lines = [line for path in golden.glob("*.txt") for line in path.read_text().splitlines()]
+    without = [line for line in lines if "there is no interval" in line]
+    assert without
+    assert all("[0, inf]" in line for line in without)
 
 
 def test_one_repeat_is_told() -> None:

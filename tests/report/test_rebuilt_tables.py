@@ -10,6 +10,7 @@ from pytest_ansorbench.records.rebuilt_kernels import RECORDED
 from pytest_ansorbench.report import Terminal, kernels_report
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.rebuilt_ratios import KernelLimits, judge_rebuilt
+from tests import synthetic_kernels
 from tests.synthetic import make_trace
 from tests.synthetic_kernels import failed, kernel, rebuilt
 
@@ -32,6 +33,19 @@ def test_gates_that_do_not_hold_are_told_and_that_of_the_suite_always():
     assert "case1, today against against: throughput ratio" in text
     assert "case0, today against" not in text
     assert "suite of 2 kernels, today against against" in text
+
+
+@pytest.mark.parametrize(
+    ("sets", "advice"),
+    [
+        (1, "1 process set; below 2 there is no interval"),
+        (2, "2 process sets; more process sets narrow the interval"),
+    ],
+)
+def test_repeats_of_kernels_are_sets_of_processes(monkeypatch, sets, advice):
+    monkeypatch.setattr(synthetic_kernels, "SETS", sets)
+    text = shown(rebuilt([0.97], scatter=0.1))
+    assert text.count(f"undecided ({advice})") == 2
 
 
 def test_what_failed_is_told_with_its_reason():

@@ -91,8 +91,14 @@ def test_one_repeat_leaves_no_interval() -> None:
     judged = gate("search_ratio", Estimate(0.5, 0.0, math.inf), 0.75, repeats=1, spread=0.1)
     assert (judged.outcome, judged.advice) == (
         "undecided",
-        Advice("no-interval", repeats_needed=3),
+        Advice("no-interval", repeats_needed=2),
     )
+
+
+@given(estimates(), st.integers(1, 4))
+def test_an_interval_with_an_end_is_one(estimate: Estimate, repeats: int) -> None:
+    advice = gate("search_ratio", estimate, 0.75, repeats=repeats).advice
+    assert advice is None or advice.prospect != "no-interval" or estimate.endless
 
 
 def test_a_loss_smaller_than_the_noise_threshold_is_not_broken() -> None:

@@ -60,6 +60,7 @@ def test_as_few_repeats_as_a_tail_takes() -> None:
     assert fewest_repeats(0.005) == 5
     assert fewest_repeats(0.025, cases=3) == 2  # 6 relabellings a case, 216 in all
     assert fewest_repeats(0.025, cases=6) == 1  # 64 in all
+    assert fewest_repeats(0.025, others=5) == 3  # 56 relabellings
     assert smallest_chance(4, 4) == 1 / 70
 
 
