@@ -14,6 +14,7 @@ from pytest_ansorbench.stats.evidence import change_evidence, observed
 from pytest_ansorbench.stats.figures import FIGURES, Figure
 from pytest_ansorbench.stats.gate import Judge, settled_gate
 from pytest_ansorbench.stats.limits import Allowance
+from pytest_ansorbench.stats.measures import CostToTarget
 from pytest_ansorbench.stats.paired_runs import PairedRuns, pair_case_runs
 from pytest_ansorbench.stats.suite import own_arms
 
@@ -134,14 +135,16 @@ def incomparable(before: CaseResult, after: CaseResult) -> str:
 def arms_in_both(
     before: CaseResult, after: CaseResult, figure: Figure, criteria: Criteria
 ) -> Iterator[tuple[str, PairedRuns, PairedRuns]]:
-    """Arms that both results have of a case, each against the reference of its own result."""
+    """Arms that both results have of a case, each against the reference of its own result.
+
+    Another reference has another gain, and so other targets, unless one in GFLOP/s is given.
+    """
+    of_challenger, reference = figure.subject == "challenger", after.strategies[0]
+    to_gain = criteria.goal.gflops is None and isinstance(figure.measure(), CostToTarget)
+    if reference != before.strategies[0] and (of_challenger or to_gain):
+        return
     for strategy in own_arms(after):
-        if strategy not in own_arms(before):
-            continue
-        is_reference = strategy in (before.strategies[0], after.strategies[0])
-        if figure.subject == "challenger" and (
-            is_reference or before.strategies[0] != after.strategies[0]
-        ):
+        if strategy not in own_arms(before) or (of_challenger and strategy == reference):
             continue
         yield (
             strategy,

@@ -15,6 +15,7 @@ from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.evidence import change_evidence
 from pytest_ansorbench.stats.figures import FIGURES, gates_per_case
 from pytest_ansorbench.stats.gate import Judge, later_chances
+from pytest_ansorbench.stats.goal import Goal
 from pytest_ansorbench.stats.limits import Allowance
 from pytest_ansorbench.stats.looks import Looks
 from pytest_ansorbench.stats.paired_runs import pair_case_runs
@@ -191,6 +192,22 @@ def test_an_allowance_with_nothing_to_compare_is_broken() -> None:
         gate = gates["throughput_ratio", strategy]
         assert (gate.outcome, gate.reason, gate.limit) == ("broken", "nothing-to-compare", 0.97)
         assert gates["throughput", "default"].outcome == "holds"
+
+
+@pytest.mark.parametrize(("goal", "compared"), [("way", False), ("0.5", True)])
+def test_another_reference_has_other_targets_unless_one_is_given(goal: str, compared: bool) -> None:
+    before = case()
+    runs = [
+        dataclasses.replace(run, strategy="draft") if run.strategy == "default" else run
+        for run in before.runs
+    ]
+    after = dataclasses.replace(before, strategies=("fast", "draft"), runs=tuple(runs), verdicts=())
+    criteria = dataclasses.replace(CRITERIA, goal=Goal.parse(goal))
+    for metric in ("time_to_target", "trials_to_target"):
+        allowance = Allowance.parse(f"{metric}:10%")
+        found = case_changes(before, after, [allowance], criteria=criteria, family=1)
+        assert [gate.reason != "nothing-to-compare" for gate in found.gates] == [compared]
+        assert "throughput" in {change.metric for change in found.changes}
 
 
 def test_gates_are_counted_before_anything_runs() -> None:
