@@ -10,6 +10,7 @@ from pytest_ansorbench.records import CaseResult, MachineState, Run
 from pytest_ansorbench.report.sections import Lines
 from pytest_ansorbench.report.wording import counted, percent_text, ratio_text
 from pytest_ansorbench.stats.criteria import Criteria
+from pytest_ansorbench.stats.paired_runs import progress_of
 from pytest_ansorbench.stats.recorded import Pace
 
 BUSY_CORES: Final = 0.1
@@ -115,10 +116,15 @@ def _recorded(result: CaseResult, recorded: Sequence[Run]) -> str:
 
 
 def progress_lines(results: Sequence[CaseResult], criteria: Criteria) -> Lines:
-    """Which progress of the searches counts, if some of it was measured again."""
+    """Which progress of the searches counts, and in which cases another, if some was confirmed."""
     if not any(run.leads is not None for result in results for run in result.runs):
         return Lines(())
-    return Lines((f"progress: {PROGRESS[criteria.progress]}",))
+    found = {result.case: progress_of(result.runs, criteria) for result in results if result.runs}
+    usual = criteria.progress if criteria.progress in found.values() else "believed"
+    lines = [f"progress: {PROGRESS[usual]}"]
+    if others := [case for case, progress in found.items() if progress != usual]:
+        lines.append(f"progress: {', '.join(others)}: {PROGRESS['believed']}")
+    return Lines.of(lines)
 
 
 def machine_warnings(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from pytest_ansorbench.records import IMPLEMENTATIONS, CaseResult
 from pytest_ansorbench.report.sections import Axis, Chart, Level, Section, Series
 from pytest_ansorbench.report.yardsticks import levels
 from pytest_ansorbench.stats.criteria import Criteria
-from pytest_ansorbench.stats.paired_runs import pair_case_runs
+from pytest_ansorbench.stats.paired_runs import pair_case_runs, progress_of
 from pytest_ansorbench.stats.trajectory import Floats, Spending, Trajectory
 
 _INSTANTS = 400
@@ -38,6 +39,7 @@ def curves(case: CaseResult, criteria: Criteria) -> Section:
 
 def curves_then_and_now(before: CaseResult, after: CaseResult, criteria: Criteria) -> Section:
     """Draw the searches of a case in two results over each other."""
+    criteria = replace(criteria, progress=progress_of((*before.runs, *after.runs), criteria))
     arms = {
         f"{strategy}, {moment}": runs
         for moment, case in (("before", before), ("now", after))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from pytest_ansorbench.records import CaseResult, Estimate, Gate
@@ -15,7 +15,7 @@ from pytest_ansorbench.stats.figures import FIGURES, Figure
 from pytest_ansorbench.stats.gate import Judge, settled_gate
 from pytest_ansorbench.stats.limits import Allowance
 from pytest_ansorbench.stats.measures import CostToTarget
-from pytest_ansorbench.stats.paired_runs import PairedRuns, pair_case_runs
+from pytest_ansorbench.stats.paired_runs import PairedRuns, pair_case_runs, progress_of
 from pytest_ansorbench.stats.suite import own_arms
 
 # Figures that a comparison shows without being asked
@@ -137,12 +137,14 @@ def arms_in_both(
 ) -> Iterator[tuple[str, PairedRuns, PairedRuns]]:
     """Arms that both results have of a case, each against the reference of its own result.
 
-    Another reference has another gain, and so other targets, unless one in GFLOP/s is given.
+    Another reference has another gain, and so other targets, unless one in GFLOP/s is given. Both
+    sides go by the same progress.
     """
     of_challenger, reference = figure.subject == "challenger", after.strategies[0]
     to_gain = criteria.goal.gflops is None and isinstance(figure.measure(), CostToTarget)
     if reference != before.strategies[0] and (of_challenger or to_gain):
         return
+    criteria = replace(criteria, progress=progress_of((*before.runs, *after.runs), criteria))
     for strategy in own_arms(after):
         if strategy not in own_arms(before) or (of_challenger and strategy == reference):
             continue

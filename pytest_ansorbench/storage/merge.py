@@ -18,6 +18,7 @@ _JUDGED_BY: Final = (
     "confidence",
     "noise",
     "false_alarms",
+    "progress",
     *(figure.suite_keyword for figure in FIGURES.values() if figure.suite_keyword),
 )
 

@@ -133,3 +133,15 @@ def test_which_progress_counts_is_told_where_there_is_a_choice():
     assert confirmed.startswith("progress: each program that led a search was measured again")
     [seen] = lines_of(progress_lines([measured_again], believed))
     assert seen.endswith("counts as fast as the search saw it")
+
+
+def test_a_case_with_runs_that_were_not_measured_again_counts_what_they_saw():
+    confirmed, half = (dataclasses.replace(make_run(name), leads=()) for name in ("conv2d", "half"))
+    cases = [
+        CaseResult("conv2d", ("default",), (confirmed,), ()),
+        CaseResult("half", ("default",), (half, make_run("half", seed=1)), ()),
+    ]
+    usual, other = lines_of(progress_lines(cases, CRITERIA))
+    assert usual.startswith("progress: each program that led a search was measured again")
+    assert other.startswith("progress: half: each program that led a search counts as fast as")
+    assert len(lines_of(progress_lines(cases[1:], CRITERIA))) == 1

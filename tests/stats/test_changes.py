@@ -19,7 +19,9 @@ from pytest_ansorbench.stats.goal import Goal
 from pytest_ansorbench.stats.limits import Allowance
 from pytest_ansorbench.stats.looks import Looks
 from pytest_ansorbench.stats.paired_runs import pair_case_runs
+from pytest_ansorbench.stats.suite_changes import suite_changes
 from pytest_ansorbench.storage import result_changes
+from tests.stats.test_leads import confirmed
 from tests.synthetic import CRITERIA, make_case_result, make_result, make_run
 
 SEEDS = range(6)
@@ -208,6 +210,18 @@ def test_another_reference_has_other_targets_unless_one_is_given(goal: str, comp
         found = case_changes(before, after, [allowance], criteria=criteria, family=1)
         assert [gate.reason != "nothing-to-compare" for gate in found.gates] == [compared]
         assert "throughput" in {change.metric for change in found.changes}
+
+
+def test_confirmed_progress_is_not_compared_with_believed() -> None:
+    plain, lucky = case(), {0: 4.0, 1: 3.5}
+    steady = {trial: 4.0 - trial for trial in range(4)}
+    runs = [confirmed(run, lucky if run.strategy == "fast" else steady) for run in plain.runs]
+    again = dataclasses.replace(plain, runs=tuple(runs))
+    for before, after in ((again, plain), (plain, again)):
+        found = changes(before, after, "trials_to_target:10%")
+        assert {change.ratio.value for change in found.changes} == {1.0}
+        both = suite_changes([(before, after)], (), criteria=CRITERIA, family=1)
+        assert {change.before == change.after for change in both.changes} == {True}
 
 
 def test_gates_are_counted_before_anything_runs() -> None:

@@ -115,6 +115,15 @@ def test_clashes_are_refused(change: Callable[[Result], Result], what: str) -> N
         merge_results({"a": shard(), "b": other})
 
 
+def test_results_that_count_different_progress_clash() -> None:
+    confirmed, believed = (
+        dataclasses.replace(one, settings={**one.settings, "progress": progress})
+        for one, progress in ((shard("a"), "confirmed"), (shard("b"), "believed"))
+    )
+    with pytest.raises(StorageError, match="setting progress is 'confirmed' in one and 'believed'"):
+        merge_results({"a": confirmed, "b": believed})
+
+
 def test_a_case_result_is_not_changed_by_merging() -> None:
     first: CaseResult = shard().cases[0]
     merge_results({"a": shard(), "b": shard(seeds=range(3, 5))})
