@@ -51,11 +51,11 @@ class LiveLine:
 
 
 class RepeatLog:
-    """Writes a line for each repeat that is over, where nothing can be rewritten, as in CI."""
+    """Writes a line for each repeat before the next, where nothing can be rewritten, as in CI."""
 
     def __init__(self, write: Callable[[str], None]) -> None:
         self._write = write
-        self._last: ProgressUpdate | None = None
+        self._last: ProgressUpdate | None = None  # of the latest of the repeats under way
 
     def note(self, what: str) -> None:
         """Leave out what goes on between trials."""
@@ -63,9 +63,10 @@ class RepeatLog:
     def update(self, update: ProgressUpdate) -> None:
         """Write a line if this is the first trial of another repeat."""
         last = self._last
-        if last is not None and (last.case, last.repeat) != (update.case, update.repeat):
+        if last is not None and (last.case != update.case or last.repeat < update.repeat):
             self.clear()
-        self._last = update
+        if self._last is None or self._last.repeat == update.repeat:
+            self._last = update
 
     def clear(self) -> None:
         """Write the line of the last repeat of the case, as far as it got."""
@@ -105,7 +106,7 @@ class TrialLog:
 
 
 class LiveTable:
-    """Draws the arms of the repeat under way by rich, an extra, a few times a second at most.
+    """Draws the arms of the repeats under way by rich, an extra, a few times a second at most.
 
     A bar for what each arm has spent of its budget, its best so far; above them the case, the
     repeat, how many gates are settled and the time that is left. When a case is over all of it is
@@ -121,8 +122,8 @@ class LiveTable:
         self._console.no_color = self._console.no_color or not coloured
         self._live: Any = None
         self._drawn_s = float("-inf")
-        self._repeat: tuple[str, int] | None = None
-        self._runs: dict[str, RunProgress] = {}
+        self._case, self._repeat = "", 0  # the latest of its repeats under way
+        self._runs: dict[tuple[int, str], RunProgress] = {}  # by repeat and strategy
 
     def note(self, what: str) -> None:
         """Show what goes on; it may take long, so it is shown at once."""
@@ -133,9 +134,9 @@ class LiveTable:
 
     def update(self, update: ProgressUpdate) -> None:
         """Show how far things are, unless that was done a moment ago."""
-        if self._repeat != (update.case, update.repeat):
-            self._repeat, self._runs = (update.case, update.repeat), {}
-        self._runs[update.run.strategy] = update.run
+        if self._case != update.case or self._repeat < update.repeat:
+            self._case, self._repeat, self._runs = update.case, update.repeat, {}
+        self._runs[update.repeat, update.run.strategy] = update.run
         if time.monotonic() - self._drawn_s >= _REFRESH_S:
             self._draw(self._table(update))
             self._drawn_s = time.monotonic()
@@ -144,7 +145,7 @@ class LiveTable:
         """Wipe everything."""
         if self._live is not None:
             self._live.stop()
-        self._live, self._repeat, self._drawn_s = None, None, float("-inf")
+        self._live, self._case, self._drawn_s = None, "", float("-inf")
 
     def _draw(self, what: RenderableType) -> None:
         from rich.live import Live
@@ -170,13 +171,13 @@ class LiveTable:
         settled, gates = now.settled
         heading = printable(now.case)
         if gates or now.repeats > 1:
-            heading += f"  repeat {now.repeat}/{now.repeats}"
+            heading += f"  repeat {self._repeat}/{max(self._repeat, now.repeats)}"
         if gates:
             heading += f"  {settled}/{gates} gates settled"
         arms = Table.grid(padding=(0, 2))
-        for name, run in self._runs.items():
+        for (repeat, name), run in self._runs.items():
             arms.add_row(
-                Text(f"  {name}"),
+                Text(f"  {name}" if repeat == self._repeat else f"  {name}, repeat {repeat}"),
                 ProgressBar(1.0, run.spent, width=_BAR_WIDTH),
                 Text(f"trial {run.trials}, {run.spent:.0%}"),
                 Text(f"best {best_so_far(run)}"),

@@ -91,6 +91,19 @@ def test_a_log_has_a_line_for_each_repeat_that_is_over():
     assert len(written) == 2
 
 
+def test_repeats_that_run_beside_each_other_have_a_line_each():
+    written: list[str] = []
+    log = RepeatLog(written.append)
+    for repeat in (1, 2, 1, 2, 3, 1):
+        log.update(dataclasses.replace(UPDATE, repeat=repeat))
+    log.clear()
+    assert [re.findall(r"repeat \d", line) for line in written] == [
+        ["repeat 1"],
+        ["repeat 2"],
+        ["repeat 3"],
+    ]
+
+
 def test_a_log_counts_gates_and_sets_cases_apart():
     written: list[str] = []
     log = RepeatLog(written.append)
@@ -141,6 +154,18 @@ def test_another_repeat_begins_with_nothing(written: list[str]) -> None:
     table.update(dataclasses.replace(UPDATE, run=DEFAULT, repeat=3))
     assert "etc" not in plain(written)[-1]
     assert len(plain(written)) == 4
+    table.clear()
+
+
+def test_repeats_beside_each_other_share_the_table(written: list[str]) -> None:
+    table = live_table(written)
+    for repeat in (1, 2, 1):
+        table._drawn_s = float("-inf")
+        table.update(dataclasses.replace(ETC, repeat=repeat))
+    heading, latest, earlier = plain(written)[-3:]
+    assert heading.startswith("doubling  repeat 2/3  ")
+    assert latest.strip().startswith("etc ")
+    assert earlier.strip().startswith("etc, repeat 1 ")
     table.clear()
 
 
