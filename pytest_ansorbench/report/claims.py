@@ -81,9 +81,11 @@ class Claim:
         )
 
     def __str__(self) -> str:
-        if self.search_ratio.bound == "undefined":
+        if self.search_ratio.bound != "undefined" and self.arrived.mostly:
+            return self._arrives()
+        if self.search_ratio.bound == self.throughput_ratio.bound == "undefined":
             return f"{self.challenger} could not be compared with {self.reference}"
-        return self._arrives() if self.arrived.mostly else self._is_short()
+        return self._is_short()
 
     def _arrives(self) -> str:
         how, ratio = "", self.search_ratio

@@ -42,14 +42,15 @@ CLAIMS = st.builds(
 def test_a_sentence_claims_no_more_than_the_counts(claim: Claim) -> None:
     text = str(claim)
     own, other = claim.arrived, claim.reference_arrived
-    if claim.search_ratio.bound == "undefined":
+    uncompared = claim.search_ratio.bound == "undefined"
+    if uncompared and claim.throughput_ratio.bound == "undefined":
         assert text == "fast could not be compared with slow"
         return
     assert text.startswith("fast")
     # Both counts stand in every sentence, with what they are of.
     assert f"{own.reached} of {own.runs} run" in text
     assert f"{other.reached} of {other.runs}" in text
-    assert ("reaches" in text) == (2 * own.reached >= own.runs)
+    assert ("reaches" in text) == (2 * own.reached >= own.runs and not uncompared)
     ratio = claim.search_ratio
     if "sooner" in text and "reaches" in text:
         assert ratio.value < 1.0
@@ -146,6 +147,13 @@ def test_where_fewer_arrive_it_is_told_how_far_they_are_ahead(
     assert claim(HALF, arrived=1, ahead_to=ahead_to) == (
         f"fast {words}of slow's throughput (1 of 5 runs arrives at slow's throughput, 3 of 5 of "
         "slow)"
+    )
+
+
+def test_where_neither_reaches_a_target_it_is_told_where_the_challenger_ends() -> None:
+    undefined = Estimate(0.0, 0.0, math.inf, "undefined")
+    assert claim(undefined, Goal(1.0, 1.0, 500.0), arrived=0) == (
+        "fast ends at 0.54 of slow's throughput (0 of 5 runs arrive at 500 GFLOP/s, 3 of 5 of slow)"
     )
 
 
