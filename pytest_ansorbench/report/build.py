@@ -58,13 +58,14 @@ def result_report(
 ) -> Report:
     """Report on a result, its cases judged, with the verdicts over all of them.
 
-    The verdicts; the table; then what repeats were spent on, the legend, which progress counts, how
-    caches were found, the controls, the noise and warnings about machines; with details the gates
-    of the suite and those of the cases.
+    The verdicts; the table; then the gates of the suite if one does not hold, what repeats were
+    spent on, the legend, which progress counts, how caches were found, the controls, the noise and
+    warnings about machines; with details all gates, of the suite and of the cases.
     """
     cases, suites, criteria = judged.cases, judged.suites, judged.criteria
     details = [case_details(case, case_ways(case, criteria)) for case in cases] if detailed else []
-    gates = suite_lines(suites) if detailed else Lines(())
+    held = all(suite.outcome in (None, "holds") for suite in suites)
+    gates = Lines(()) if held and not detailed else suite_lines(suites)
     of_noise = noise_details(judged.noise) if detailed else noise_lines(judged.noise)
     return Report.of(
         Section("verdicts", _opening(judged)),

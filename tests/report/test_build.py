@@ -21,8 +21,10 @@ from pytest_ansorbench.report import (
 from pytest_ansorbench.report.sections import Code
 from pytest_ansorbench.search import TaskDescription
 from pytest_ansorbench.stats.changes import CaseChanges, Change
+from pytest_ansorbench.stats.limits import Limits
+from pytest_ansorbench.stats.suite import judge_suites
 from tests.report.rendered import lines_of, simple_cells
-from tests.synthetic import make_case_result, make_judged, make_run
+from tests.synthetic import CRITERIA, make_case_result, make_judged, make_run
 
 GATE = Gate("search_ratio", 1.05, "broken", "beyond", Estimate(1.5, 1.2, 1.9), 5, 0.01)
 CHANGE = Change("conv2d", "fast", "search_ratio", 0.5, 0.75, Estimate(1.5, 1.2, 1.9), GATE)
@@ -47,6 +49,19 @@ def test_legend_controls_and_warnings_are_notes_in_this_order() -> None:
     assert keys(report) == ["verdicts", "cases", "notes"]
     starts = [line.split(":")[0] for line in lines_of(report.sections[2])]
     assert starts == ["verdict", "control", "warning"]
+
+
+def test_the_gates_of_a_suite_are_told_unless_they_hold() -> None:
+    case = make_case_result()
+    [suite] = judge_suites([case], CRITERIA, Limits({"search_ratio": 0.9}))
+    assert suite.outcome == "holds"
+    assert keys(result_report(make_judged(case, suites=(suite,)))) == ["verdicts", "cases"]
+    broken = dataclasses.replace(suite, gates=(GATE,))
+    report = result_report(make_judged(case, suites=(broken,)))
+    assert lines_of(report.sections[2]) == [
+        "suite of 1 case, fast against default: search ratio S = 1.50 [1.20, 1.90] exceeds the "
+        "limit 1.05: broken"
+    ]
 
 
 def test_details_are_a_section_for_each_case() -> None:
