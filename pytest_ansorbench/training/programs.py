@@ -109,12 +109,14 @@ def programs_of(past: Past, tasks: Tasks) -> Iterator[Programs]:
         raise BadSamples(
             f"bad journal {past.path}: it is of {target.kind.name}, and models are of CPUs so far"
         )
+    rounds: dict[object, RoundEntry] = {}
+    for one in past.entries:
+        if isinstance(one, RoundEntry):  # two searches may have begun with it
+            rounds.setdefault((one.seed, one.strategy, one.state.candidates, one.trials), one)
     for entry in past.entries:
         if not isinstance(entry, CaseEntry):
             continue
-        rounds = [
-            one for one in past.entries if isinstance(one, RoundEntry) and one.label == entry.label
-        ]
+        of_label = [one for one in rounds.values() if one.label == entry.label]
         of_case = tasks(entry.case)
         if of_case is None and (case := shipped(entry.case, entry.definition)) is not None:
             of_case = case.tasks()
@@ -124,7 +126,7 @@ def programs_of(past: Past, tasks: Tasks) -> Iterator[Programs]:
                 "that learns, while it runs, knows the programs of one's own cases"
             )
         for index, task in enumerate(of_case):
-            mine = [one for one in rounds if one.round.task == index and one.trials]
+            mine = [one for one in of_label if one.round.task == index and one.trials]
             if mine:
                 yield _programs(past.path, entry.case, task, mine, cpu, target)
 

@@ -9,9 +9,9 @@ is what a session has to be told, and what becomes of its outcome.
   say what was gained.
 - `journals`: which lines of an earlier call a later one takes over. A folder has one journal, of
   all calls so far. Each call writes it anew, whole, before it searches: of a case that is asked for
-  again its rounds, so that the search relives them and goes on; of all others every line. Another
-  budget is no other case, other caches are: such a case is begun anew, and its old lines are kept.
-  So are those of another strategy or seed.
+  again its rounds, so that the search relives them and goes on, and whole the fastest search with
+  them that has ended; of all others every line. Another budget is no other case, other caches are:
+  such a case is begun anew, and its old lines are kept. So are those of another strategy or seed.
 - `fastest`: of all searches of a case that were measured alike, the one whose winner had the lowest
   latency at its end, when each is measured again in fresh processes; it stays.
 - `learnt`: a strategy that begins with experience gets that of the other cases in the folder too.

@@ -28,13 +28,19 @@ def fastest_result(case: CaseResult, ended: Iterable[CaseResult]) -> tuple[CaseR
 
     Returns:
         The result, with the baselines of this call; and a sentence, if it is an earlier one, with
-        the libraries of this call, which took turns with another kernel.
+        the libraries of this call, which took turns with another kernel. The same schedules are
+        no other result, which an earlier call may have timed without libraries.
     """
-    alike = (one for one in ended if _measured(one) == _measured(case))
+    [own] = case.runs
+    alike = (
+        one
+        for one in ended
+        if _measured(one) == _measured(case) and one.runs[0].schedules != own.schedules
+    )
     fastest = min([case, *alike], key=_latency_s)
     if fastest is case:
         return case, ""
-    now_s, [run], [own] = _latency_s(case), fastest.runs, case.runs
+    now_s, [run] = _latency_s(case), fastest.runs
     now = f"{1e3 * now_s:.4g} ms" if now_s < math.inf else "no kernel that works"
     kept = (
         f"{case.case}: what {run.strategy} with seed {run.seed} has found in an earlier call "

@@ -2,11 +2,12 @@
 
 A session refuses a journal of another budget, as no runs of two budgets can be compared. Here none
 are: a search with more trials relives the rounds that it has behind it, and goes on. What other
-searches of a case came to, by another strategy or seed, is compared with its outcome.
+searches of a case came to, by another strategy, seed or budget, is compared with its outcome.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, count
@@ -55,32 +56,33 @@ def carried(past: Past, wanted: Sequence[CaseEntry], seed: int) -> Iterator[Entr
     """The lines with which a later call goes on, all but the session's.
 
     Of a wanted case that is run as before all lines stay, and nothing of it is run again. Of one
-    with another budget the rounds with its seed stay, which the search begins with. All other lines
-    stay too, under labels that no wanted case has.
+    with another budget the rounds with its seed stay, which the search begins with, and whole the
+    fastest search with it that has ended. All other lines stay too, under labels that no wanted
+    case has.
     """
     histories = case_histories(past)
     goes_on: dict[str, CaseEntry] = {}
+    outdone: set[str] = set()
     for entry in wanted:
         history = _earlier(histories.values(), entry, seed)
         if history is not None:
             goes_on[history.entry.label] = entry
+            outdone |= _outdone(_alike(histories.values(), entry), seed)
     taken = {entry.label for entry in wanted}
     for label, history in histories.items():
-        left_out: int | None = None
         if label in goes_on:
             entry = goes_on[label]
             if not changed_conditions(history.entry, entry):
                 yield from _lines(past, label, entry.label)
                 continue
             yield from _going_on(history, entry, seed)
-            left_out = seed
-            if not history.repeats.keys() - {seed}:
-                continue
+        if label in outdone and not history.repeats.keys() - {seed}:
+            continue
         case = history.entry.case
         free = chain([label], (f"{case}#{number}" for number in count(2)))
         own = next(name for name in free if name not in taken)
         taken.add(own)
-        yield from _lines(past, label, own, left_out)
+        yield from _lines(past, label, own, seed if label in outdone else None)
 
 
 def searched_s(history: CaseHistory | None, seed: int) -> float:
@@ -91,15 +93,37 @@ def searched_s(history: CaseHistory | None, seed: int) -> float:
 
 
 def _earlier(histories: Iterable[CaseHistory], entry: CaseEntry, seed: int) -> CaseHistory | None:
-    """What there is of a case, that with its seed before all else."""
-    alike = [
+    """What there is of a case, that with its seed before all else: the newest comes first."""
+    alike = _alike(histories, entry)
+    with_seed = (history for history in alike if seed in history.repeats)
+    return next(with_seed, alike[0] if alike else None)
+
+
+def _alike(histories: Iterable[CaseHistory], entry: CaseEntry) -> list[CaseHistory]:
+    """All that was measured as a case is now, whatever the budget."""
+    return [
         history
         for history in histories
         if is_same_case(history.entry, entry)
         and _measured_otherwise(history.entry, entry) <= _OF_THE_BUDGET
     ]
-    with_seed = (history for history in alike if seed in history.repeats)
-    return next(with_seed, alike[0] if alike else None)
+
+
+def _outdone(alike: Sequence[CaseHistory], seed: int) -> set[str]:
+    """Labels of all searches with a seed but the fastest that has ended.
+
+    The newest one has begun with their rounds.
+    """
+    ended = (history for history in alike if history.complete(seed))
+    fastest = min(ended, key=lambda one: _latency_s(one, seed), default=None)
+    return {history.entry.label for history in alike if history is not fastest}
+
+
+def _latency_s(history: CaseHistory, seed: int) -> float:
+    """What a search has come to; infinite if that does not work."""
+    final = history.repeats[seed].final
+    latency_s = None if final is None else final.finals[0].latency_s
+    return math.inf if latency_s is None else latency_s
 
 
 def _measured_otherwise(then: CaseEntry, now: CaseEntry) -> set[str]:

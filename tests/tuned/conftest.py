@@ -10,7 +10,7 @@ import pytest
 
 from pytest_ansorbench.cli import main
 from pytest_ansorbench.storage import list_journals, read_journal
-from pytest_ansorbench.storage.entries import RoundEntry
+from pytest_ansorbench.storage.entries import FinalEntry, RoundEntry
 from tests.plugin.conftest import measuring_fast
 
 MODELS = """
@@ -71,8 +71,14 @@ class Place:
         return read_journal(journal)
 
     def trials(self):
+        """Those of all searches; what two of them have begun with counts once."""
         rounds = [entry for entry in self.past().entries if isinstance(entry, RoundEntry)]
-        return [trial for entry in rounds for trial in entry.trials]
+        found = {(entry.seed, repr(entry.round)): entry.trials for entry in rounds}
+        return [trial for trials in found.values() for trial in trials]
+
+    def finals(self):
+        """What ended searches have come to, those before the last call first."""
+        return [entry for entry in self.past().entries if isinstance(entry, FinalEntry)]
 
     def files(self):
         return {path.name for path in self.out.iterdir() if path.is_file()}

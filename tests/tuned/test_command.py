@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import importlib
+import math
 import re
 import runpy
 import shutil
@@ -20,7 +21,7 @@ from pytest_ansorbench.measure.remote.settings import DeviceAddress, RemoteSetti
 from pytest_ansorbench.packed import PackedError
 from pytest_ansorbench.records import ReferenceKernel
 from pytest_ansorbench.storage import StorageError, list_journals, read_result
-from pytest_ansorbench.storage.entries import CaseEntry, EndEntry, FinalEntry
+from pytest_ansorbench.storage.entries import CaseEntry, EndEntry
 from pytest_ansorbench.tuning.compiled import Compiled, check_linker
 from pytest_ansorbench.workloads import BatchMatmul, Mlp
 from tests.bench.test_session import Interrupted
@@ -116,8 +117,37 @@ def test_a_second_call_goes_on_with_more_trials(place):
     assert place.quickly("models:product", "--trials", "6") == 0
     trials = place.trials()
     assert (len(first), len(trials)) == (2, 6) and trials[:2] == first
-    finals = [entry for entry in place.past().entries if isinstance(entry, FinalEntry)]
-    assert len(finals) == 1
+    assert len(place.finals()) == 2
+
+
+@fast
+def test_a_stopped_call_with_more_trials_costs_no_result(place, monkeypatch):
+    assert place.quickly("models:product", "--trials", "2") == 0
+    with monkeypatch.context() as patch:
+        patch.setattr(command, "_progress", lambda: Interrupted(1))
+        assert place.quickly("models:product", "--trials", "6") == 3
+    assert place.quickly("models:product", "--trials", "6", "--seed", "1") == 0
+    assert {final.seed for final in place.finals()} == {0, 1}
+    best_s = min(final.finals[0].latency_s for final in place.finals())
+    assert result_s(place) == best_s
+    [record] = place.database().get_all_tuning_records()
+    assert [float(seconds) for seconds in record.run_secs] == [best_s]
+
+
+@fast
+def test_of_calls_that_go_on_the_fastest_stays_and_no_other(place):
+    best_s = math.inf
+    for trials in ("2", "3", "4", "5"):
+        assert place.quickly("models:product", "--trials", trials) == 0
+        best_s = min(best_s, place.finals()[-1].finals[0].latency_s)
+        assert result_s(place) == best_s
+    assert len(place.finals()) == 2 and len(place.trials()) == 5
+
+
+def result_s(place):
+    """What the result says of the only case."""
+    [of_case] = read_result(place.out / "result.json.gz").cases
+    return of_case.runs[0].final.latency_s
 
 
 @fast
@@ -130,7 +160,7 @@ def test_the_fastest_kernel_of_all_calls_stays(place, monkeypatch, capsys):
     assert place.quickly("models:product", *first) == 0
     for words in (second, first):
         assert place.quickly("models:product", *words) == 0
-        finals = [entry for entry in place.past().entries if isinstance(entry, FinalEntry)]
+        finals = place.finals()
         best_s = min(final.finals[0].latency_s for final in finals)
         assert {final.seed for final in finals} == {0, 1} and len(place.trials()) == 7
         [record] = place.database().get_all_tuning_records()
@@ -150,13 +180,16 @@ def test_smaller_rounds_of_an_earlier_call_end_no_search(place):
 
 
 @fast
-def test_libraries_take_turns_with_the_result_in_a_second_call_too(place, capsys):
+def test_libraries_take_turns_with_the_result_in_a_second_call_too(place, capsys, monkeypatch):
+    """Though it seems slower in that: it is the same kernel."""
     assert place.quickly("models:product", "--trials", "4") == 0
     first = place.trials()
     capsys.readouterr()
+    time = InProcess.time
+    monkeypatch.setattr(InProcess, "time", lambda *of: tuple(s + 1e-9 for s in time(*of)))
     assert place.quickly("models:product", "--trials", "4", "--against", "numpy") == 0
     assert place.trials() == first
-    [final] = [entry for entry in place.past().entries if isinstance(entry, FinalEntry)]
+    [_, final] = place.finals()
     assert [peer.implementation for peer in final.peers] == ["numpy"]
     told = f"ms in numpy {np.__version__}: "
     assert told in capsys.readouterr().out

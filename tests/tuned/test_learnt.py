@@ -8,6 +8,7 @@ import json
 import pytest
 
 from pytest_ansorbench.strategies import Registry
+from pytest_ansorbench.training.programs import programs_of
 from pytest_ansorbench.tuning.learnt import equipped
 from pytest_ansorbench.workloads import BatchMatmul
 from pytest_ansorbench.workloads.case import case_version
@@ -42,6 +43,13 @@ def test_a_journal_that_has_grown_is_learnt_from_once(place):
         equipped(*asked, Recording(), lambda _: None)
     card = json.loads((place.out / "learnt" / "draft.card.json").read_text())
     assert card["data"]["programs"] == len(place.trials()) == 4
+
+
+def test_what_two_searches_have_begun_with_is_learnt_once(place):
+    for trials in ("2", "4"):
+        assert place.quickly("models:product", "--trials", trials) == 0
+    learnt = programs_of(place.past(), lambda case: PRODUCT.tasks())
+    assert [len(programs.latencies_s) for programs in learnt] == [4]
 
 
 @pytest.mark.parametrize(("error", "told"), [(KeyboardInterrupt, []), (OSError, [1])])
