@@ -102,15 +102,7 @@ class Session:
         self._began_on = self._executor.machine
         self._planned = tuple(cases)
         if self.past is not None:
-            then, other = self.past.session.machine, ""
-            if misfit := self._executor.session_misfit(then):
-                other = f"on another machine ({misfit})"
-            elif changed := package_difference(then, self._began_on):
-                other = f"with other packages ({changed})"
-            if other:
-                raise ResumeError(
-                    f"the run was begun {other}; its runs cannot be mixed with this one's"
-                )
+            check_goes_on(self._executor, self.past.session.machine)
 
     def run(
         self,
@@ -275,6 +267,21 @@ class Session:
             self._planned,
         )
         return Journal.create(self.storage, begun)
+
+
+def check_goes_on(executor: Executor, begun_on: Mapping[str, Any]) -> None:
+    """Refuse what began on another machine than the executor's, or with other packages.
+
+    Raises:
+        ResumeError: It did.
+    """
+    other = ""
+    if misfit := executor.session_misfit(begun_on):
+        other = f"on another machine ({misfit})"
+    elif changed := package_difference(begun_on, executor.machine):
+        other = f"with other packages ({changed})"
+    if other:
+        raise ResumeError(f"the run was begun {other}; its runs cannot be mixed with this one's")
 
 
 def case_entry(

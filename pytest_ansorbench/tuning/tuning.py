@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from pytest_ansorbench.bench import FixedRepeats, Plan, Progress, Session
-from pytest_ansorbench.bench.session import case_entry
+from pytest_ansorbench.bench.session import case_entry, check_goes_on
 from pytest_ansorbench.bench.yardsticks import taking_turns
 from pytest_ansorbench.environment import MisfitError, check_toolchain, resolve_target
 from pytest_ansorbench.measure.remote.libraries import linker_of
@@ -107,6 +107,7 @@ class Tuning:
         self._target: Target | None = None
         self._like: CaseEntry | None = None  # a case that is measured as all are
         self._kept: list[str] = []  # what stays of earlier calls, a sentence each
+        self._until_closed = ExitStack()
 
     @property
     def target(self) -> Target:
@@ -138,10 +139,11 @@ class Tuning:
             strategy = equipped(strategy, past, asked, self._folder, progress, self._tell)
         planned = [self._planned(case, strategy, past) for case in self._cases]
         self._like = planned[0].entry
-        if self._command:
-            with self._writing():
-                self._write_text(COMMAND, self._command)
         recorded = self._settings.to_json()
+        executor = executor_of(
+            self._settings, root=self._root, storage=self._folder, tell=self._tell
+        )
+        self._until_closed.callback(executor.close)
         if past is not None:
             begun = replace(
                 past.session,
@@ -152,18 +154,23 @@ class Tuning:
                 commit=describe_commit(self._root),
                 cases=tuple(self._ids),
             )
+            check_goes_on(executor, begun.machine)
+            past = replace(past, session=begun)
+        if self._command:
+            with self._writing():
+                self._write_text(COMMAND, self._command)
+        if past is not None:
             entries = carried(past, [one.entry for one in planned], self._settings.experiment.seed)
-            past = Journal.rewritten(past, begun, entries)
+            past = Journal.rewritten(past, past.session, entries)
         session = self._session = Session(
-            new_executor=lambda: executor_of(
-                self._settings, root=self._root, storage=self._folder, tell=self._tell
-            ),
+            new_executor=lambda: executor,
             conditions=conditions_of(self._settings),
             root=self._root,
             storage=self._folder,
             settings=recorded,
             past=past,
         )
+        self._until_closed.callback(session.close)
         session.prepare(self._ids)
         self._target = resolve_target(session.executor.target)
         for one in planned:
@@ -228,8 +235,7 @@ class Tuning:
 
     def close(self) -> None:
         """End all processes."""
-        if self._session is not None:
-            self._session.close()
+        self._until_closed.close()
 
     @property
     def has_begun(self) -> bool:

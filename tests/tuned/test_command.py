@@ -484,8 +484,9 @@ def test_a_folder_outlives_packages(place, monkeypatch):
 @fast
 def test_a_folder_of_another_machine_is_refused(place, capsys, monkeypatch):
     assert place.quickly("models:product", "--trials", "2") == 0
+    before = place.past().entries, (place.out / "command.txt").read_text()
     now_with(monkeypatch, cpu="another")
     assert place.quickly("models:product", "--trials", "4") == 2
     err = capsys.readouterr().err
     assert "bad -o 'out': the run was begun on another machine (cpu: " in err
-    assert len(place.trials()) == 2
+    assert before == (place.past().entries, (place.out / "command.txt").read_text())
