@@ -74,8 +74,12 @@ class Journal(AbstractContextManager["Journal"]):
         self._stream = stream
         self.path = path
         self.is_whole = True  # whether all that was to be written is
-        self.unlocked = ""  # why others are not kept from writing it; empty if they are
-        self._lock()
+        try:
+            # Why others are not kept from writing it; empty if they are.
+            self.unlocked = _locked(stream.fileno(), f"journal {str(path)!r}")
+        except StorageError:
+            stream.close()
+            raise
 
     @classmethod
     def create(cls, storage_dir: Path, session: SessionEntry) -> Journal:
@@ -201,18 +205,45 @@ class Journal(AbstractContextManager["Journal"]):
     def __exit__(self, *exception: object) -> None:
         self.close()
 
-    def _lock(self) -> None:
-        if fcntl is None:
-            return
-        try:
-            fcntl.flock(self._stream.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            self._stream.close()
-            raise StorageError(
-                f"bad journal {str(self.path)!r}: another session is writing it; wait for its end"
-            ) from None
-        except OSError as error:  # as some file systems of networks and containers have it
-            self.unlocked = error.strerror or str(error)
+
+@contextlib.contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """Keep other sessions out of a folder, which is made; empty at the end, it goes again.
+
+    Raises:
+        StorageError: Another session is in it.
+        OSError: It cannot be made or opened.
+    """
+    is_new = False
+    with contextlib.suppress(FileExistsError):
+        folder.mkdir(parents=True)
+        is_new = True
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        _locked(descriptor, f"folder {str(folder)!r}")
+        yield
+    finally:
+        if is_new:
+            with contextlib.suppress(OSError):  # there is something in it
+                folder.rmdir()
+        os.close(descriptor)
+
+
+def _locked(descriptor: int, what: str) -> str:
+    """Have a file or folder for this session alone; why that cannot be, empty if it is so.
+
+    Raises:
+        StorageError: Another session has it.
+    """
+    if fcntl is None:
+        return ""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise StorageError(f"bad {what}: another session is writing it; wait for its end") from None
+    except OSError as error:  # as some file systems of networks and containers have it
+        return error.strerror or str(error)
+    return ""
 
 
 def list_journals(storage_dir: Path) -> tuple[Path, ...]:

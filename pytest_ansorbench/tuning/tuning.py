@@ -24,6 +24,7 @@ from pytest_ansorbench.storage import (
     Journal,
     Past,
     UnwritableError,
+    alone_in,
     describe_commit,
     read_journal,
     write_result,
@@ -127,11 +128,14 @@ class Tuning:
         Raises:
             KeyboardInterrupt: Ctrl-C; all complete rounds are in the journal.
             ResumeError: The folder's journal is of another machine.
+            StorageError: Another call writes to the folder.
             UnwritableError: The folder cannot be written.
             One of `sessions.REFUSALS`: A case cannot be tuned.
         """
         check_toolchain()
         self._check_peers()
+        with self._writing():
+            self._until_closed.enter_context(alone_in(self._folder))
         past = newest(self._folder, self._tell)
         strategy = self._strategy
         if self._settings.cluster.address is None:  # whose workers do not have this folder
@@ -234,7 +238,7 @@ class Tuning:
         return (*names, REPORT, RESULT, *([COMMAND] if self._command else []))
 
     def close(self) -> None:
-        """End all processes."""
+        """End all processes, and let other calls into the folder."""
         self._until_closed.close()
 
     @property

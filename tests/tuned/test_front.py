@@ -12,6 +12,8 @@ import pytest
 import pytest_ansorbench
 from pytest_ansorbench.environment import ToolchainError
 from pytest_ansorbench.measure.local import toolchains
+from pytest_ansorbench.sessions import executor_of
+from pytest_ansorbench.storage import StorageError
 from pytest_ansorbench.storage.entries import RoundEntry
 from pytest_ansorbench.workloads import BatchMatmul, ImportFailed, Mlp
 from tests.paced import PacedEngine
@@ -73,6 +75,22 @@ def test_libraries_are_those_of_this_call_whichever_search_stays(place):
         assert list(tuned.peers_s) == ["numpy"] and tuned.peers_s["numpy"] > 0.0
     assert sum(" in an earlier call stays, " in line for line in told) == 1
     assert sum("; numpy takes " in line for line in told) == 1
+
+
+@fast
+def test_of_two_calls_into_one_new_folder_one_is_refused(place, monkeypatch):
+    """Before either has a journal."""
+
+    def meanwhile(*settings, **others):
+        monkeypatch.setattr("pytest_ansorbench.tuning.tuning.executor_of", executor_of)
+        with pytest.raises(StorageError, match="out': another session is writing it; wait"):
+            quickly(PRODUCT, into=place.out)
+        return executor_of(*settings, **others)
+
+    monkeypatch.setattr("pytest_ansorbench.tuning.tuning.executor_of", meanwhile)
+    for _ in range(2):
+        assert quickly(PRODUCT, into=place.out).trials == 2
+    assert len(place.trials()) == 2
 
 
 def answer(tuned, *inputs):
