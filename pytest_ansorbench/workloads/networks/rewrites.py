@@ -169,12 +169,15 @@ def _without_detour(visitor: Any, call: Any) -> Any:
     """The call; without a transposition that is for its operator's sake alone.
 
     `ConvertLayout` puts one before and one after each operator that it does not know. Here the
-    operator comes before both, and two that cancel each other are none.
+    operator comes before both, and two that cancel each other are none. What another block gives
+    stays as it is: what that is made of is not known here.
     """
     from tvm import relax
 
     name = _operator(call)
     if name not in (_PERMUTE_DIMS, *_ELEMENTWISE):
+        return call
+    if not isinstance(call.args[0], relax.DataflowVar):
         return call
     before = _bound(visitor, call.args[0])
     if _operator(before) != _PERMUTE_DIMS:

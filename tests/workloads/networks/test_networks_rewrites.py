@@ -67,6 +67,29 @@ def products(weights, *, shape=(2, 5, 24), dtype="float32"):
     return model(shape, body)
 
 
+def branched():
+    """Convolutions before a branch and on both of its sides."""
+    from tvm import relax
+
+    rng, shape = np.random.default_rng(0), (1, 4, 3, 2)
+
+    def convolved(y):
+        kernel = relax.const(rng.standard_normal((4, 4, 1, 1), np.float32))
+        return relax.op.nn.relu(relax.op.nn.conv2d(y, kernel))
+
+    flag = relax.Var("flag", tensor_type((), "bool"))
+    x = relax.Var("x", tensor_type(shape, "float32"))
+    builder = relax.BlockBuilder()
+    with builder.function("main", [flag, x]):
+        y, sides = builder.emit(convolved(x)), []
+        for _ in range(2):
+            variable = relax.Var("side", tensor_type(shape, "float32"))
+            block = relax.BindingBlock([relax.VarBinding(variable, convolved(y))])
+            sides.append(relax.SeqExpr([block], variable))
+        builder.emit_func_output(builder.emit(relax.If(flag, *sides)))
+    return builder.get()
+
+
 def rewritten(build, rewrite):
     """What is called after it; what comes out has to be the same."""
     cases = [workloads.from_relax("rewritten", build, rewrite=how) for how in (None, rewrite)]
@@ -161,6 +184,23 @@ def test_images_are_transposed_at_both_ends_and_nowhere_else():
     first, *convolutions, last = rewritten(clipped(), workloads.channels_last).split()
     assert (first, last) == ("transpose", "transpose1")
     assert convolutions == ["fused_conv2d_leaky_relu_tir_clip", "fused_conv2d_softplus"]
+
+
+def test_a_side_of_a_branch_takes_nothing_from_within_the_block_before():
+    from tvm import relax
+
+    def channels_last(module):
+        found = workloads.channels_last(module)
+        assert relax.analysis.well_formed(found) is not False  # later versions raise
+        return found
+
+    rewrites = (None, channels_last)
+    cases = [workloads.from_relax("branched", branched, rewrite=how) for how in rewrites]
+    for flag in (True, False):
+        before, after = (
+            infer(case.program(), (np.array(flag), *case.arguments()[1:])) for case in cases
+        )
+        np.testing.assert_allclose(after, before, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize(
