@@ -30,7 +30,8 @@ def equipped(
     """The strategy with what was learnt in a folder.
 
     It is learnt when another case is asked for than last time, or another version of one, from all
-    that the journal has. That takes some milliseconds a program.
+    that the journal has. That takes some milliseconds a program. A call that was stopped goes on
+    with what it began with, also in the cases that it had not come to.
 
     Args:
         strategy: The strategy; one without a pretrained model stays as it is.
@@ -45,7 +46,9 @@ def equipped(
     learning = LearningFolder(folder / FOLDER)
     asked = {*cases}
     seen = {(one.case, one.version) for one in past.entries if isinstance(one, CaseEntry)}
-    if not asked <= seen or {case for case, _ in asked} != {*past.session.cases}:
+    begun = {case for case, _ in seen}
+    new = {one for one in asked - seen if past.finished or one[0] in begun}
+    if new or {case for case, _ in asked} != {*past.session.cases}:
         progress.note("learning from what was tuned here before")
         try:
             learnt, _, _ = _learn(learning, past).partition(";")

@@ -7,15 +7,17 @@ import json
 
 import pytest
 
+from pytest_ansorbench.cli import tune as command
 from pytest_ansorbench.strategies import Registry
 from pytest_ansorbench.training.programs import programs_of
 from pytest_ansorbench.tuning.learnt import equipped
 from pytest_ansorbench.workloads import BatchMatmul
 from pytest_ansorbench.workloads.case import case_version
-from tests.bench.test_session import Recording
+from tests.bench.test_session import Interrupted, Recording
 
 pytestmark = pytest.mark.usefixtures("fast_engine")
 PRODUCT = BatchMatmul(batch=1, m=16, n=16, k=16)
+ANOTHER = BatchMatmul(batch=1, m=16, n=16, k=8)
 
 
 def test_a_strategy_with_experience_gets_that_of_other_cases(place):
@@ -43,6 +45,21 @@ def test_a_journal_that_has_grown_is_learnt_from_once(place):
         equipped(*asked, Recording(), lambda _: None)
     card = json.loads((place.out / "learnt" / "draft.card.json").read_text())
     assert card["data"]["programs"] == len(place.trials()) == 4
+
+
+def test_a_stopped_call_learns_nothing_from_its_own_first_case(place, monkeypatch):
+    words = ("models:product", "models:another", "--trials", "4", "--round", "1")
+    with monkeypatch.context() as patch:
+        patch.setattr(command, "_progress", lambda: Interrupted(3))
+        assert place.quickly(*words) == 3
+    monkeypatch.setattr("pytest_ansorbench.tuning.learnt._learn", lambda *_: "learnt: planted")
+    told, shown, transfer = [], Recording(), Registry().get("draft+transfer")
+    past, another = place.past(), (ANOTHER.id, version_of(ANOTHER))
+    for version, lines in ((version_of(PRODUCT), 0), ("other", 1)):
+        asked = [(PRODUCT.id, version), another]
+        assert equipped(transfer, past, asked, place.out, shown, told.append) is transfer
+        assert len(told) == len(shown.notes) == lines
+    assert not (place.out / "learnt").exists()
 
 
 def test_what_two_searches_have_begun_with_is_learnt_once(place):
