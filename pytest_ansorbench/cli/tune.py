@@ -104,7 +104,6 @@ def _tune(given: argparse.Namespace) -> int:
     from pytest_ansorbench.sessions import REFUSALS, why
     from pytest_ansorbench.storage import StorageError, UnwritableError
     from pytest_ansorbench.tuning import Tuning, check_linker
-    from pytest_ansorbench.winners import DatabaseError
     from pytest_ansorbench.workloads import OpenShape
     from pytest_ansorbench.workloads.networks.network import Network
 
@@ -134,13 +133,13 @@ def _tune(given: argparse.Namespace) -> int:
         except KeyboardInterrupt:
             if tuning.has_begun:
                 # The journal has it all.
-                with suppress(DatabaseError, PackedError, StorageError):
+                with suppress(PackedError, StorageError):
                     tuning.write_database(tuning.best())
             _tell("interrupted: the same command goes on; with fewer --trials it ends at once")
             return UNDECIDED
         except ResumeError as error:
             raise Refusal(f"bad -o {str(folder)!r}: {error}; choose another folder") from None
-        except (UnwritableError, DatabaseError) as error:
+        except UnwritableError as error:
             raise Refusal(str(error)) from None
         except OpenShape:
             raise  # `main` says which --shape closes it

@@ -208,10 +208,11 @@ class Tuning:
         """Write the schedules as a database of MetaSchedule's.
 
         Raises:
-            DatabaseError: The folder cannot be written.
+            UnwritableError: The folder cannot be written.
         """
         target = self.target
-        exported = replace_database(((one, target) for one in best.values()), self._folder)
+        with self._writing():
+            exported = replace_database(((one, target) for one in best.values()), self._folder)
         for line in exported.left_out:
             self._tell(f"left out of the database: {line}")
 

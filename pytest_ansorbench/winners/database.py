@@ -49,13 +49,22 @@ def export_database(
         raise DatabaseError(
             f"bad folder {str(folder)!r}: it has a {there[0]} already; expected a new folder"
         )
-    return _written(winners, folder, top)
+    try:
+        return _written(winners, folder, top)
+    except OSError as error:
+        raise DatabaseError(
+            f"bad folder {str(folder)!r}: it cannot be written, {error.strerror}; check its "
+            "permissions and the space on its disk, or choose another"
+        ) from error
 
 
 def replace_database(winners: Iterable[tuple[Winner, Target]], folder: Path) -> Exported:
     """Write the fastest schedule of each program, in the place of a database that may be there.
 
     Killed at any moment, it leaves the old database, an empty one or the new one.
+
+    Raises:
+        OSError: The folder cannot be written.
     """
     return _written(winners, folder, top=1)
 
@@ -73,23 +82,20 @@ def _written(winners: Iterable[tuple[Winner, Target]], folder: Path, top: int) -
     from tvm.s_tir.meta_schedule.database import JSONDatabase
 
     workloads, records = (folder / name for name in DATABASE_FILES)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".database-", dir=folder) as unfinished:
-            exported = _fill(JSONDatabase(work_dir=unfinished), winners, top)
-            written = [(Path(unfinished) / path.name, path) for path in (workloads, records)]
-            lines = (exported.workloads, exported.records)
-            for (path, _), expected in zip(written, lines, strict=True):
-                path.touch()  # TVM makes it with the first record
-                # TVM does not look whether what it writes arrives.
-                if path.read_bytes().count(b"\n") != expected:
-                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-            # A record names its program by its place: it must not meet another list of programs.
-            records.unlink(missing_ok=True)
-            for path, target in written:
-                os.replace(path, target)
-    except OSError as error:
-        raise DatabaseError(f"bad folder {str(folder)!r}: {error.strerror}") from error
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".database-", dir=folder) as unfinished:
+        exported = _fill(JSONDatabase(work_dir=unfinished), winners, top)
+        written = [(Path(unfinished) / path.name, path) for path in (workloads, records)]
+        lines = (exported.workloads, exported.records)
+        for (path, _), expected in zip(written, lines, strict=True):
+            path.touch()  # TVM makes it with the first record
+            # TVM does not look whether what it writes arrives.
+            if path.read_bytes().count(b"\n") != expected:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        # A record names its program by its place: it must not meet another list of programs.
+        records.unlink(missing_ok=True)
+        for path, target in written:
+            os.replace(path, target)
     return exported
 
 

@@ -23,6 +23,7 @@ from pytest_ansorbench.records import ReferenceKernel
 from pytest_ansorbench.storage import StorageError, list_journals, read_result
 from pytest_ansorbench.storage.entries import CaseEntry, EndEntry
 from pytest_ansorbench.tuning.compiled import Compiled, check_linker
+from pytest_ansorbench.winners import replace_database
 from pytest_ansorbench.workloads import BatchMatmul, Mlp
 from tests.bench.test_session import Interrupted
 from tests.disks import files_of_at_most, read_only
@@ -313,6 +314,18 @@ def test_why_a_folder_cannot_be_written_is_told(place, capsys):
         r"bad folder 'out': out/\S+ cannot be written, Permission denied; check permissions, then"
     )
     assert re.search(told, capsys.readouterr().err)
+
+
+@fast
+def test_a_disk_that_is_too_full_for_the_database_is_told(place, capsys, monkeypatch):
+    def on_a_full_disk(*arguments):
+        with files_of_at_most(10):
+            return replace_database(*arguments)
+
+    monkeypatch.setattr("pytest_ansorbench.tuning.tuning.replace_database", on_a_full_disk)
+    assert place.quickly("models:product", "--trials", "2") == 2
+    told = "bad folder 'out': it cannot be written, No space left on device; make room, then give"
+    assert told in capsys.readouterr().err
 
 
 @fast
