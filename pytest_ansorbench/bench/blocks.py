@@ -41,6 +41,8 @@ class Block:
     past: RepeatHistory | None = None  # as far as an interrupted session got; None if it begins
     stand_in: StandIn | None = None  # a recorded run in place of a new one of the reference
     yardsticks: Mapping[str, Yardsticks] = field(default_factory=dict)  # those known, by machine
+    # Machines on which this session has measured those that it can.
+    measured_on: frozenset[str] = frozenset()
 
 
 class Watcher(Protocol):

@@ -142,6 +142,7 @@ class Experiment:
             past=past,
             stand_in=self._stand_in(seed, past),
             yardsticks=dict(history.yardsticks),
+            measured_on=frozenset(self.journal.measured_on),
         )
         self.executor.submit(block, self)
 

@@ -382,6 +382,7 @@ class CaseJournal:
         self, journal: Journal, history: CaseHistory | None, entry: CaseEntry, noise: NoiseHistory
     ) -> None:
         self.label = entry.label
+        self.measured_on: set[str] = set()  # machines whose baselines this session has measured
         self._journal = journal
         self._noise = noise
         if history is None:
@@ -393,6 +394,8 @@ class CaseJournal:
 
     def append(self, entry: BlockEntry | NoiseEntry | AbandonedEntry) -> None:
         self._journal.append(entry)
+        if isinstance(entry, YardsticksEntry):
+            self.measured_on.add(entry.yardsticks.machine)
         if isinstance(entry, NoiseEntry):
             self._noise.entries.append(entry)
         else:

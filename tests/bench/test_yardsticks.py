@@ -55,6 +55,16 @@ def test_a_result_has_them_once_a_case(make_session, peaks, tmp_path):
     ]
 
 
+def test_where_no_peak_can_be_measured_that_is_tried_once(make_session, monkeypatch):
+    tried = []
+    monkeypatch.setattr(module, "measure_peak", lambda *of: tried.append(of))
+    session = make_session(yardsticks=ALL)
+    result = session.run(Doubling(), [ONE], PLAN)
+    assert [run.seed for run in result.runs] == [0, 1]
+    entries = read_journal(session.journal).entries
+    assert [type(entry) for entry in entries].count(YardsticksEntry) == len(tried) == 1
+
+
 def test_other_cores_have_a_peak_of_their_own(prepared, target, peaks, tmp_path):
     with FastEngine(target) as engine:
         for cores in ((0, 1), (2, 3), (0, 1)):
