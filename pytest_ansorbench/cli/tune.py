@@ -156,7 +156,7 @@ def _tuned(tuning: Tuning, folder: Path) -> int:
     tuning.write_database(best)
     _tell("compiling")
     written = tuning.write(result, tuning.compiled(result, best))
-    print(terminal().render(Report.of(tuned_lines(result))))
+    print(terminal().render(Report.of(tuned_lines(result, tuning.rewritten))))
     print(f"written to {folder}: a database of MetaSchedule's, {', '.join(written)}")
     return HOLDS if _all_work(result) else BROKEN
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from pytest_ansorbench.records import CaseResult, ReferenceKernel, Result, Run
 from pytest_ansorbench.report.curves import curves
@@ -15,17 +15,23 @@ from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.peers import times_faster
 
 
-def tuning_report(result: Result, command: str, notes: Sequence[str]) -> Report:
+def tuning_report(
+    result: Result, command: str, notes: Sequence[str], rewritten: Collection[str]
+) -> Report:
     """Report on cases that one strategy has tuned once: outcomes, tasks, curves, circumstances."""
     noted = Section("notes", (Lines(tuple(notes)),))
     criteria = Criteria.from_settings(result.settings)
     of_cases = (section for case in result.cases for section in _of_case(case, criteria))
-    return Report.of(tuned_lines(result), noted, *of_cases, provenance(result, command))
+    return Report.of(tuned_lines(result, rewritten), noted, *of_cases, provenance(result, command))
 
 
-def tuned_lines(result: Result) -> Section:
-    """Say of each case how fast it was and is."""
-    return Section("verdicts", (Lines.of(map(_sentence, result.cases)),))
+def tuned_lines(result: Result, rewritten: Collection[str]) -> Section:
+    """Say of each case how fast it was and is.
+
+    Those with ids in `rewritten` were timed untuned, but rewritten, and not as their models say.
+    """
+    lines = (_sentence(case, case.case in rewritten) for case in result.cases)
+    return Section("verdicts", (Lines.of(lines),))
 
 
 def before_tuning(case: CaseResult) -> ReferenceKernel | None:
@@ -47,16 +53,16 @@ def _of_case(case: CaseResult, criteria: Criteria) -> Iterator[Section]:
     yield curves(case, criteria)
 
 
-def _sentence(case: CaseResult) -> str:
+def _sentence(case: CaseResult, is_rewritten: bool) -> str:
     [run] = case.runs
     trials = counted(len(run.trials), "trial")
     spent = f"{trials} of {run.strategy} in {run.search_s:.0f} s of search"
     # What is left untuned was not measured beside other libraries.
     rest = ", so it is left untuned" if was_faster(case) else _beside(run)
-    return f"{case.case}: {_speed(run, before_tuning(case))}{rest}; {spent}"
+    return f"{case.case}: {_speed(run, before_tuning(case), is_rewritten)}{rest}; {spent}"
 
 
-def _speed(run: Run, before: ReferenceKernel | None) -> str:
+def _speed(run: Run, before: ReferenceKernel | None, is_rewritten: bool) -> str:
     final = run.final
     if final is None:
         return "not measured"
@@ -68,7 +74,8 @@ def _speed(run: Run, before: ReferenceKernel | None) -> str:
     if before.latency_s is None:
         return f"{told}; untuned it could not be timed: {before.error}"
     ratio = ratio_text(before.latency_s / final.latency_s, 1)
-    return f"{told}, {_milliseconds(before.latency_s)} ms untuned: {ratio} times as fast"
+    untuned = "untuned, rewritten" if is_rewritten else "untuned"
+    return f"{told}, {_milliseconds(before.latency_s)} ms {untuned}: {ratio} times as fast"
 
 
 def _beside(run: Run) -> str:

@@ -122,6 +122,12 @@ class Tuning:
         assert self._session is not None
         return [peer for case in self._session.results for run in case.runs for peer in run.peers]
 
+    @property
+    def rewritten(self) -> frozenset[str]:
+        """Ids of cases whose programs are not as their models say."""
+        models = (case.id for case in self._cases if getattr(case, "original", None) is not None)
+        return frozenset(models)
+
     def search(self, progress: Progress) -> Result:
         """Tune all cases; what earlier calls have measured of them is not measured again.
 
@@ -231,8 +237,8 @@ class Tuning:
                 suffix = f"-{stored_name(case.case)}" if len(compiled) > 1 else ""
                 names += case.write(self._folder, suffix, linker)
             write_result(result, self._folder / RESULT)
-            text = RENDERERS["markdown"].render(tuning_report(result, self._command, self._kept))
-            self._write_text(REPORT, text)
+            report = tuning_report(result, self._command, self._kept, self.rewritten)
+            self._write_text(REPORT, RENDERERS["markdown"].render(report))
         assert self._session is not None
         if self._session.is_on_record:
             self._session.conclude()

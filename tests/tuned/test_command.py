@@ -100,10 +100,15 @@ def test_the_library_of_a_network_computes_what_the_network_does(place, monkeypa
 
 @fast
 @pytest.mark.parametrize(
-    ("words", "name"), [([], "packed_matmul"), (["--rewrite", "none"], "matmul")]
+    ("words", "name", "before"),
+    [
+        ([], "packed_matmul", " ms untuned, rewritten: "),
+        (["--rewrite", "none"], "matmul", " ms untuned: "),
+    ],
 )
-def test_a_model_is_rewritten_as_asked(place, words, name):
+def test_a_model_is_rewritten_as_asked(place, capsys, words, name, before):
     assert place.quickly("models:dense", "--trials", "1", *words) == 0
+    assert before in capsys.readouterr().out and before in (place.out / "report.md").read_text()
     [entry] = [entry for entry in place.past().entries if isinstance(entry, CaseEntry)]
     assert [task.name for task in entry.tasks] == [name]
     assert "(*inputs):  # x float32 (4, 8); gives" in (place.out / "load.py").read_text()
