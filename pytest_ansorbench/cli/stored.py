@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -39,9 +38,11 @@ def read_stored(storage: Path, wanted: str) -> tuple[Path, Result]:
 
 def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[Path]) -> None:
     """Refuse to write over a file that is read; None is no file."""
-    read = [path for path in inputs if os.path.exists(path)]  # reading tells of others
+    from pytest_ansorbench.storage import is_among
+
+    read = [*inputs]
     for path in outputs:
-        if path and os.path.exists(path) and any(os.path.samefile(path, one) for one in read):
+        if path and is_among(path, read):
             raise Refusal(
                 f"bad output {str(path)!r}: it is read; expected another file, e.g. new-{path.name}"
             )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -12,22 +14,23 @@ from pytest_ansorbench.options.declarations import flag_of
 from pytest_ansorbench.options.settings import Settings
 from pytest_ansorbench.plugin import workers
 from pytest_ansorbench.plugin.refusals import usage
-from pytest_ansorbench.storage import StorageError, check_name
+from pytest_ansorbench.storage import StorageError, check_name, find_saved, is_among
 
 
 def check_session(config: pytest.Config, settings: Settings) -> None:
     """Refuse what a session cannot do.
 
     Raises:
-        pytest.UsageError: Options contradict each other, or a file cannot be written.
+        pytest.UsageError: Options contradict each other, or a file cannot be written, or is read.
     """
     _check_processes(config, settings)
     usage(check_conflicts, settings)
+    read = [*_read(settings, config.rootpath / settings.files.storage)]
     if settings.files.json is not None:
-        _check_writable(flag_of("files.json"), settings.files.json)
+        _check_writable(flag_of("files.json"), settings.files.json, read)
     for output in settings.files.report:
         if output.path is not None:
-            _check_writable(flag_of("files.report"), output.path)
+            _check_writable(flag_of("files.report"), output.path, read)
     if settings.files.save is not None:
         try:
             check_name(settings.files.save)
@@ -71,7 +74,16 @@ def _check_processes(config: pytest.Config, settings: Settings) -> None:
         )
 
 
-def _check_writable(flag: str, path: Path) -> None:
+def _read(settings: Settings, storage: Path) -> Iterator[Path]:
+    """The results that a session reads."""
+    yield from settings.replay
+    named = (settings.baseline.compare, settings.reference, settings.kernels.result)
+    for wanted in (*named, settings.shard_by):
+        with suppress(StorageError):  # reading tells of it
+            yield from () if wanted is None else find_saved(storage, wanted)
+
+
+def _check_writable(flag: str, path: Path, read: Sequence[Path]) -> None:
     folder = path.resolve().parent
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -80,4 +92,8 @@ def _check_writable(flag: str, path: Path) -> None:
     if path.is_dir() or not os.access(path if path.exists() else folder, os.W_OK):
         raise pytest.UsageError(
             f"bad {flag} {str(path)!r}: expected a file that can be written, e.g. out/{path.name}"
+        )
+    if is_among(path, read):
+        raise pytest.UsageError(
+            f"bad {flag} {str(path)!r}: it is read; expected another file, e.g. new-{path.name}"
         )

@@ -111,6 +111,12 @@ def newest(
     return (first, read(first)) if found is None else found
 
 
+def is_among(path: Path, others: Iterable[Path]) -> bool:
+    """Whether a file is one of others, by whatever name; one that is not there is none."""
+    there = [other for other in others if os.path.exists(other)]
+    return os.path.exists(path) and any(os.path.samefile(path, other) for other in there)
+
+
 def write_result(result: Result, path: Path) -> None:
     """Write a result, replacing the file as a whole once everything is on disk.
 

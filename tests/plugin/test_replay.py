@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from pytest_ansorbench.storage import write_result
+from pytest_ansorbench.storage import save_numbered, write_result
 from tests.saved_cases import SAVED, result_of
 
 NO_TVM = """
@@ -77,6 +77,26 @@ def test_several_files_are_put_together(everything):
     clash = everything.bench("--ansor-replay=one.json", "--ansor-replay=saved.json")
     assert clash.code == 4
     assert "both have the run of default on a with seed 0; they cannot be merged" in clash.err
+
+
+@pytest.mark.parametrize(
+    ("reads", "output"),
+    [
+        ("replay=saved.json", "json=link.json"),
+        ("replay=saved.json", "report=csv:link.json"),
+        ("compare=saved.json", "json=link.json"),
+        ("compare=main", "json=.ansor_bench/0001_main.json"),
+        ("reference=saved.json", "json=link.json"),
+        ("kernels=saved.json", "json=link.json"),
+    ],
+)
+def test_no_result_that_is_read_is_written_over(saved, reads, output):
+    save_numbered(result_of(SAVED[:1]), saved.root / ".ansor_bench", "main")
+    (saved.root / "link.json").symlink_to("saved.json")
+    outcome = saved.bench(f"--ansor-{reads}", f"--ansor-{output}")
+    assert outcome.code == 4, outcome.text
+    assert f"bad --ansor-{output.partition('=')[0]} '" in outcome.err
+    assert ".json': it is read; expected another file, e.g. new-" in outcome.err
 
 
 def test_what_is_missing_is_refused(everything):
