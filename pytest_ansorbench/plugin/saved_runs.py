@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +16,7 @@ from pytest_ansorbench.records import SCHEMA_VERSION, CaseResult, Result
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.judging import judge_arms
 from pytest_ansorbench.stats.looks import Looks
+from pytest_ansorbench.stats.suite import own_arms
 from pytest_ansorbench.storage import merge_results, read_result
 from pytest_ansorbench.workloads import Case
 
@@ -39,6 +40,7 @@ class SavedRuns:
         self._saved = merge_results({str(path): read_result(path) for path in settings.replay})
         self._settings = settings.to_json()
         self._results: list[CaseResult] = []
+        self._given: set[int] = set()  # by `id`, what tests have of the saved cases
 
     @property
     def looks(self) -> Looks | None:
@@ -55,7 +57,7 @@ class SavedRuns:
         if is_chosen or case is None:
             return settings.strategies
         try:
-            saved = self._of(case)
+            saved = self._of(case, (), self._given)
         except _MissingRuns:
             return settings.strategies  # its test will say so
         return tuple(name for name in saved.strategies if name != saved.control)
@@ -63,38 +65,40 @@ class SavedRuns:
     def planned(self, test: Collected) -> tuple[Sequence[int], bool]:
         """The seeds of a test's repeats, and whether these can be judged apart."""
         try:
-            return _seeds(self._of(test.case or "")), self.looks is None
+            return _seeds(self._of(test.case or "", test.arms)), self.looks is None
         except _MissingRuns:
             return (test.settings.experiment.seed,), False  # its test will say so
 
     def run(self, test: Collected, case: Case, plan: Plan, progress: Progress) -> CaseResult:
         __tracebackhide__ = True
         try:
-            result = self._judge(case.id, test.arms, plan, test.seeds)
+            saved = self._of(case.id, test.arms, self._given)
+            result = self._judge(saved, test.arms, plan, test.seeds)
         except _MissingRuns as error:
             raise failure(f"bad {flag_of('replay')}: {error}") from None
+        self._given.add(id(saved))
         self._results.append(result)
         return result
 
     def judged(self, test: Collected, plan: Plan) -> CaseResult | None:
         """A case that another process of pytest-xdist was given; None if there are no runs."""
         try:
-            return self._judge(test.label, test.arms, plan, test.seeds)
+            saved = self._of(test.label, test.arms, self._given)
+            return self._judge(saved, test.arms, plan, test.seeds)
         except _MissingRuns:
             return None
 
     def _judge(
-        self, case: str, arms: Sequence[str], plan: Plan, seeds: Sequence[int] | None = None
+        self, saved: CaseResult, arms: Sequence[str], plan: Plan, seeds: Sequence[int] | None
     ) -> CaseResult:
         """Judge a case's saved runs.
 
         Budget and repeats are those that were run; the plan's criteria and limits count.
         """
-        saved = self._of(case)
         for name in arms:
             if name not in saved.strategies:
                 raise _MissingRuns(
-                    f"no saved runs of the strategy {name!r} on {case}; there "
+                    f"no saved runs of the strategy {name!r} on {saved.case}; there "
                     f"are those of {', '.join(saved.strategies)}"
                 )
         control = saved.control if arms[0] == saved.strategies[0] else None
@@ -136,20 +140,29 @@ class SavedRuns:
 
     def take_over(self, handed: Handed) -> None:
         """Add what another process made of the same files; sorts by the files' order."""
+        given: set[int] = set()
         for result, seeds in zip(handed.results, handed.seeds, strict=True):
+            saved = self._of(result.case, own_arms(result), given)
+            given.add(id(saved))
             runs = tuple(
-                run
-                for run in self._of(result.case).runs
-                if run.strategy in result.strategies and run.seed in seeds
+                run for run in saved.runs if run.strategy in result.strategies and run.seed in seeds
             )
             self._results.append(replace(result, runs=runs))
         order = [saved.case for saved in self._saved.cases]
         self._results.sort(key=lambda result: order.index(result.case))
 
-    def _of(self, case: str) -> CaseResult:
-        for result in self._saved.cases:
-            if result.case == case:
-                return result
+    def _of(self, case: str, arms: Sequence[str], given: Collection[int] = ()) -> CaseResult:
+        """What was saved of a case: if twice, what has all arms, then what no test was given."""
+        found = [saved for saved in self._saved.cases if saved.case == case]
+        if found:
+            return min(
+                found,
+                key=lambda saved: (
+                    not {*arms} <= {*saved.strategies},
+                    id(saved) in given,
+                    own_arms(saved) != tuple(arms),
+                ),
+            )
         known = ", ".join(result.case for result in self._saved.cases[:3])
         raise _MissingRuns(
             f"no saved runs of the case {case!r}; there are those of {known}"

@@ -15,6 +15,7 @@ from pytest_ansorbench.stats.limits import Limits
 from pytest_ansorbench.storage import StorageError, write_result
 from tests.bench.conftest import PLAN
 from tests.saved_cases import MORE, SAVED, result_of
+from tests.synthetic import make_case_result, make_result, make_run
 
 A, B, C, D = MORE
 SETTINGS = Settings(strategies=("default", "slow"))
@@ -104,6 +105,31 @@ def test_of_what_other_processes_judged_only_their_repeats_count(saved):
     elsewhere = dataclasses.replace(judged, case="b", runs=())
     saved.take_over(Handed(results=(elsewhere,), seeds=((2,),)))
     assert {one.seed for one in saved.result().cases[1].runs} == {2}
+
+
+def test_two_tests_of_a_case_have_the_runs_of_their_own_arms(tmp_path):
+    reference = [make_run("a", seed=seed, final=1.0) for seed in range(5, 8)]
+    slow = [make_run("a", "slow", seed, final=1.0) for seed in range(5, 8)]
+    [first] = result_of(SAVED[:1]).cases
+    second = make_case_result("a", reference, {"slow": slow})
+    write_result(make_result(first, second), tmp_path / "saved.json")
+    settings = dataclasses.replace(SETTINGS, replay=(tmp_path / "saved.json",))
+    saved, reporting = SavedRuns(settings), SavedRuns(settings)
+    assert run(saved, A, ("default", "slow")).runs == second.runs
+    assert run(saved, A, ("default", "fast")).runs == first.runs
+    assert run(saved, A, ("default",)).runs == first.runs_of("default")  # none is left
+    assert saved.planned(asked_for(A, ("default", "slow")))[0] == (5, 6, 7)
+    reporting.take_over(saved.hand_over())
+    assert [case.runs for case in reporting.result().cases] == [
+        *(second.runs, first.runs, first.runs_of("default")),
+    ]
+
+
+def test_two_tests_of_a_case_with_the_same_arms_have_runs_of_their_own(tmp_path):
+    cases = [make_case_result("a", [make_run("a", seed=seed, final=1.0)], {}) for seed in (3, 4)]
+    write_result(make_result(*cases), tmp_path / "saved.json")
+    saved = SavedRuns(dataclasses.replace(SETTINGS, replay=(tmp_path / "saved.json",)))
+    assert [run(saved, A, ("default",)).runs[0].seed for _ in cases] == [3, 4]
 
 
 def test_a_missing_file_is_refused(tmp_path):
