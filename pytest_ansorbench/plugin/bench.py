@@ -75,6 +75,7 @@ class Bench:
         self._finished: set[str] = set()
         self._unasked = Counter[str]()  # gates that no test has asked for, in words
         self._shards: Shards | None = None
+        self._is_whole = True  # whether all that processes of pytest-xdist have run is here
         self._over: pytest.Session | None = None  # once it is
         self._began_s = time.monotonic()
 
@@ -337,10 +338,20 @@ class Bench:
             self._suite.lose(self._tests[report.nodeid].label)
 
     @pytest.hookimpl(optionalhook=True)
-    def pytest_testnodedown(self, node: Any) -> None:
-        """Take over what a process of pytest-xdist measured, or made of a replay."""
+    def pytest_testnodedown(self, node: Any, error: object) -> None:
+        """Take over what a process of pytest-xdist measured, or made of a replay.
+
+        One that was interrupted goes down a second time, with an error.
+        """
         handed = workers.received(node)
-        self._source.take_over(handed)
+        if handed is not None and error is not None:
+            return
+        where = "missing" if self._settings.replay else "in its journal alone"
+        for why in ["it died"] if handed is None else self._source.take_over(handed):
+            self._notes.append(f"what process {node.gateway.id} has run is {where}: {why}")
+            self._is_whole = False
+        if handed is None:
+            return
         if self._baseline is not None:
             self._baseline.changes += handed.changes
         self._suite.adopt(handed)
@@ -367,8 +378,8 @@ class Bench:
         self._fail_unless_written()
 
     def _fail_unless_written(self) -> None:
-        """Fail the session if something that was asked for could not be written."""
-        if self._over is not None and self._saving.unwritten:
+        """Fail the session if something could not be written, or is not in what was."""
+        if self._over is not None and (self._saving.unwritten or not self._is_whole):
             self._over.exitstatus = self._over.exitstatus or pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:

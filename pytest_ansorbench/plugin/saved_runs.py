@@ -138,7 +138,7 @@ class SavedRuns:
             seeds=tuple(_seeds(result) for result in self._results),
         )
 
-    def take_over(self, handed: Handed) -> None:
+    def take_over(self, handed: Handed) -> Sequence[str]:
         """Add what another process made of the same files; sorts by the files' order."""
         given: set[int] = set()
         for result, seeds in zip(handed.results, handed.seeds, strict=True):
@@ -150,6 +150,7 @@ class SavedRuns:
             self._results.append(replace(result, runs=runs))
         order = [saved.case for saved in self._saved.cases]
         self._results.sort(key=lambda result: order.index(result.case))
+        return ()
 
     def _of(self, case: str, arms: Sequence[str], given: Collection[int] = ()) -> CaseResult:
         """What was saved of a case: if twice, what has all arms, then what no test was given."""

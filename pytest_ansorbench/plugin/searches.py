@@ -6,6 +6,7 @@ import sys
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +67,7 @@ class Searches:
         self._cut = set[str]()  # tests in which the engine gave up
         self._finished = False
         self._over: pytest.Session | None = None  # once it is
-        self._others: list[Result] = []
+        self._others: Result | None = None  # what other processes have measured
         self._reference = self._saved_reference()
         past = self._past()
         if past is not None and past.dropped:
@@ -192,17 +193,25 @@ class Searches:
 
     def result(self) -> Result:
         """What this process has measured, or what all others have."""
-        if not self._others:
-            return self._session.result()
-        return merge_results({f"process {at}": one for at, one in enumerate(self._others, 1)})
+        return self._session.result() if self._others is None else self._others
 
     def hand_over(self) -> Handed:
         """What the process that reports has to know, from one of several that run tests."""
         return Handed(whole=self._session.result())
 
-    def take_over(self, handed: Handed) -> None:
-        if handed.whole is not None:
-            self._others.append(handed.whole)
+    def take_over(self, handed: Handed) -> Sequence[str]:
+        """Add what another process has measured; why not, of each case that does not fit."""
+        whole, refused = handed.whole, list[str]()
+        if whole is None or self._others is None:
+            self._others = whole or self._others
+            return refused
+        rest = replace(whole, cases=())
+        for part in (rest, *(replace(rest, cases=(case,), noise=()) for case in whole.cases)):
+            try:
+                self._others = merge_results({"other processes": self._others, "this one": part})
+            except StorageError as error:
+                refused.append(str(error))
+        return refused
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:

@@ -48,7 +48,7 @@ def send(config: pytest.Config, handed: Handed) -> None:
     output[_KEY] = json.dumps(to_json(handed))
 
 
-def received(node: Any) -> Handed:
-    """The results that a process left; none if it died before it could."""
+def received(node: Any) -> Handed | None:
+    """The results that a process left; None if it died before it could."""
     text = getattr(node, "workeroutput", {}).get(_KEY)
-    return Handed() if text is None else from_json(Handed, json.loads(text))
+    return None if text is None else from_json(Handed, json.loads(text))

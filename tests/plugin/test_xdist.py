@@ -6,7 +6,10 @@ from types import SimpleNamespace
 
 import pytest
 
+from pytest_ansorbench.options.settings import FileSettings, Settings
 from pytest_ansorbench.plugin import workers
+from pytest_ansorbench.plugin.searches import Searches
+from pytest_ansorbench.plugin.workers import Handed
 from pytest_ansorbench.storage import write_result
 from tests.plugin.project import SAVED_CASES
 from tests.plugin.test_replay import table
@@ -77,6 +80,33 @@ def test_what_processes_have_to_say_is_told_once(everything):
     lines = outcome.out.splitlines()
     assert "not asked for, as default names no challenger: min_throughput_ratio (3 tests)" in lines
     assert len([line for line in lines if line.startswith("shard 1/1: ")]) == 1
+
+
+@pytest.mark.parametrize(
+    ("ends", "code", "cases", "told"),
+    [("raise KeyboardInterrupt", 2, ["a", "b", "c"], False), ("os._exit(1)", 1, [], True)],
+)
+def test_a_process_that_stops_is_taken_over_once_and_one_that_dies_is_told(
+    everything, ends, code, cases, told
+):
+    everything.write("test_end.py", f"import os\n\ndef test_end():\n    {ends}\n")
+    outcome = everything.bench(
+        *("--ansor-replay=saved.json", "--ansor-json=out.json", "-n1", "--max-worker-restart=0"),
+        *("test_cases.py", "test_end.py"),
+    )
+    assert outcome.code == code, outcome.text
+    assert ("what process gw0 has run is missing: it died" in outcome.out) == told
+    written = everything.json("out.json")["cases"] if cases else []
+    assert [case["case"] for case in written] == cases
+
+
+def test_what_does_not_fit_other_processes_is_told_and_the_rest_kept(pytestconfig, tmp_path):
+    settings = Settings(files=FileSettings(storage=tmp_path))
+    searches = Searches(pytestconfig, settings, [])
+    assert not searches.take_over(Handed(whole=result_of(SAVED[:2])))
+    [why] = searches.take_over(Handed(whole=result_of(SAVED[1:])))
+    assert "both have the run of default on b with seed 0; they cannot be merged" in why
+    assert [case.case for case in searches.result().cases] == ["a", "b", "c"]
 
 
 @pytest.mark.parametrize(("tests", "share"), [(1, 1), (4, 1), (5, 2), (9, 3)])
