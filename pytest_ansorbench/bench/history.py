@@ -196,7 +196,7 @@ class CaseHistory:
 
     def result(self, seeds: Sequence[int]) -> CaseResult:
         """What complete repeats came to, without verdicts."""
-        entry = self.entry
+        entry, machines = self.entry, self.machines
         return CaseResult(
             case=entry.case,
             strategies=entry.strategies,
@@ -205,7 +205,8 @@ class CaseHistory:
             version=entry.version,
             control=entry.control,
             programs=entry.programs,
-            yardsticks=tuple(self.yardsticks.values()),
+            # The machine of the others lost its repeat to another one.
+            yardsticks=tuple(one for name, one in self.yardsticks.items() if name in machines),
             definition=entry.definition,
         )
 

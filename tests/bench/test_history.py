@@ -21,11 +21,13 @@ from pytest_ansorbench.storage.entries import (
     RoundEntry,
     SessionEntry,
     SetEntry,
+    YardsticksEntry,
 )
 from pytest_ansorbench.strategies import LastCheck
 from tests.bench.conftest import FINE, ONE, RUNS, TWO
 from tests.fast_engine import FastEngine
 from tests.proposers import scripted
+from tests.synthetic import make_yardsticks
 
 BUDGET = {"trials": 4, "round_trials": 2}
 SESSION = SessionEntry(3, "2024-01-02T03:04:05+00:00", {}, {}, {})
@@ -124,6 +126,14 @@ def test_nothing_counts_of_a_repeat_that_was_given_up(lines, prepared, tmp_path)
     [again] = case_histories(past_of(tmp_path, [begins, *lost, *rest])).values()
     [whole] = case_histories(past_of(tmp_path, lines)).values()
     assert again.runs(3) == whole.runs(3)
+
+
+def test_baselines_stay_of_machines_alone_that_repeats_are_of(lines, engine, tmp_path):
+    elsewhere = make_yardsticks()
+    here = dataclasses.replace(elsewhere, machine=fingerprint(engine.machine))
+    measured = [YardsticksEntry("case", one) for one in (elsewhere, here)]
+    [history] = case_histories(past_of(tmp_path, [lines[0], *measured, *lines[1:]])).values()
+    assert history.result([3]).yardsticks == (here,)
 
 
 def test_only_a_repeat_that_is_under_way_can_be_given_up(lines, tmp_path):
