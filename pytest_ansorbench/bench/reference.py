@@ -53,6 +53,8 @@ class SavedReference:
         self, entry: CaseEntry, machine: Mapping[str, Any]
     ) -> tuple[Mapping[int, StandIn], str]:
         """By seed, runs that may stand in for a reference's; and why there are none, or empty."""
+        if learnt := self.result.settings.get("learn"):
+            return {}, f"its searches began with what was learnt in {learnt!r}"
         name = entry.strategies[0]
         saved = [case for case in self.result.cases if case.case == entry.case]
         if not saved:

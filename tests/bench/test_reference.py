@@ -128,6 +128,16 @@ def test_runs_of_a_network_are_those_of_the_same_scheduler(saved, target, tmp_pa
         assert [*found] == [0, 1] and not reason
 
 
+def test_runs_that_began_with_what_was_learnt_do_not_stand_in(saved, target, tmp_path):
+    [journal] = list_journals(tmp_path / "then")
+    entry = next(one for one in read_journal(journal).entries if isinstance(one, CaseEntry))
+    learnt = dataclasses.replace(saved, settings={"learn": "own"})
+    assert SavedReference(learnt, {}).runs(entry, FastEngine(target).machine) == (
+        {},
+        "its searches began with what was learnt in 'own'",
+    )
+
+
 def test_an_arm_of_another_toolchain_is_run_anew_with_a_note(make_session, saved):
     host = HostProcess("old", "/nowhere/python", interpreters.ROOT, dict)
     session = make_session()
