@@ -381,6 +381,8 @@ class Bench:
         """Fail the session if something could not be written, or is not in what was."""
         if self._over is not None and (self._saving.unwritten or not self._is_whole):
             self._over.exitstatus = self._over.exitstatus or pytest.ExitCode.TESTS_FAILED
+        if self._saving.unwritten:
+            self._source.leave_open()
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print the table of everything that finished, and write the reports."""
@@ -405,10 +407,10 @@ class Bench:
         if result.cases:
             self._saving.write_reports(result, reporter)
             self._saving.summarize_step(result)
+        self._fail_unless_written()
         unasked = (f"{gates} ({counted(n, 'test')})" for gates, n in self._unasked.items())
         for note in (*unasked, *self._notes, *self._saving.unwritten):
             reporter.write_line(note)
-        self._fail_unless_written()
 
     def _result(self) -> Result:
         """Everything so far, with what a session knows of itself."""

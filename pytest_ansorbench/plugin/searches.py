@@ -64,8 +64,9 @@ class Searches:
         learn = settings.files.learn
         self._learning = None if learn is None else LearningFolder(config.rootpath / learn)
         self._cases: dict[str, Case] = {}
-        self._cut = set[str]()  # tests in which the engine gave up
+        self._cut = set[str]()  # tests that were cut short, and can go on
         self._finished = False
+        self._learnt = False  # with another model it cannot be resumed
         self._over: pytest.Session | None = None  # once it is
         self._others: Result | None = None  # what other processes have measured
         self._reference = self._saved_reference()
@@ -190,6 +191,10 @@ class Searches:
             if self._settings.debug:
                 told += ["", *traceback.format_exception(error)]
             raise failure("\n".join(told)) from None
+        except BaseException as error:
+            if not isinstance(error, pytest.skip.Exception):
+                self._cut.add(test)
+            raise
 
     def result(self) -> Result:
         """What this process has measured, or what all others have."""
@@ -219,7 +224,6 @@ class Searches:
         self._over = session
         ran_all = exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
         stopped = session.shouldstop or session.shouldfail
-        journal = self._session.journal
         is_whole = self._session.is_on_record and not self._cut
         self._finished = bool(ran_all and not stopped and is_whole)
         if self._finished:
@@ -227,12 +231,23 @@ class Searches:
                 self._session.finish()
             except StorageError as error:
                 self._notes.append(in_options(error))
-        elif journal is not None:
-            flag = flag_of("resume")
-            self._notes.append(f"to go on where this stopped: {flag}={journal_name(journal)}")
+        else:
+            self._tell_how_to_go_on()
         self._session.stop()
         self._arms.close()
         self._notes += [*self._session.notes, *self._toolchain_notes()]
+
+    def leave_open(self) -> None:
+        """Conclude no journal whose result could not be written, so that it can be resumed."""
+        if self._finished and not self._learnt:
+            self._finished = False
+            self._tell_how_to_go_on()
+
+    def _tell_how_to_go_on(self) -> None:
+        journal = self._session.journal
+        if journal is not None:
+            flag = flag_of("resume")
+            self._notes.append(f"to go on where this stopped: {flag}={journal_name(journal)}")
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_terminal_summary(self) -> None:
@@ -315,6 +330,7 @@ class Searches:
         """Add what this session has measured to the user's own model."""
         if self._learning is None:
             return
+        self._learnt = True
         cases = self._cases
         try:
             learnt = self._learning.learn(

@@ -368,9 +368,10 @@ def test_a_run_goes_on_from_its_journal_once_the_strategy_is_mended(mine):
 
     outcome = run("learn=failing_later()")
     assert "in fail: ValueError: planted (while telling strategy 'mine' what was" in outcome.out
-    outcome = run("recall=fail", "--ansor-resume=0001")
+    assert "to go on where this stopped: --ansor-resume=0001" in outcome.out
+    outcome = run("recall=fail", "--ansor-resume")
     assert "1 failed" in outcome.out
-    outcome = run("", "--ansor-resume=0001", "--ansor-json=result.json")
+    outcome = run("", "--ansor-resume", "--ansor-json=result.json")
     assert outcome.code == 0, outcome.text
     [case] = mine.json("result.json")["cases"]
     assert [run["strategy"] for run in case["runs"]] == ["fine", "mine"]

@@ -67,6 +67,17 @@ def test_a_file_that_is_written_in_the_end_is_no_failure(saved):
 
 
 @pytest.mark.usefixtures("fast_engine")
+@pytest.mark.parametrize("option", ["json=", "report=csv:"])
+def test_a_result_that_could_not_be_written_is_written_when_resumed(project, option):
+    outcome = project.bench(f"--ansor-{option}/dev/full")
+    check_told(outcome, "not written: --ansor-", "where this stopped: --ansor-resume=0001")
+    again = project.bench("--ansor-json=result.json", "--ansor-resume")
+    assert again.code == 0, again.text
+    assert "to go on" not in again.out
+    assert len(project.json("result.json")["cases"]) == 1
+
+
+@pytest.mark.usefixtures("fast_engine")
 def test_a_journal_that_does_not_fit_goes_on_where_it_stopped(project, tmp_path_factory):
     whole = project.copy(tmp_path_factory.mktemp("whole"))
     assert whole.bench().code == 0

@@ -143,6 +143,7 @@ def test_a_time_limit_in_mid_search_costs_one_test_and_leaves_nothing_running(pr
     assert outcome.code == 1, outcome.text
     assert "1 failed, 2 passed" in outcome.out
     assert "from pytest-timeout" in outcome.out
+    assert "to go on where this stopped: --ansor-resume=0001" in outcome.out
     runs = [run for case in project.json("out.json")["cases"] for run in case["runs"]]
     assert [run["strategy"] for run in runs] == ["one", "two", "one", "two"]
     servers = living_servers()
