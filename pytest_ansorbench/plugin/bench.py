@@ -22,7 +22,7 @@ from pytest_ansorbench.plugin.collected import COMPARE_FAIL, Collected
 from pytest_ansorbench.plugin.refusals import LATE, failure
 from pytest_ansorbench.plugin.saved_runs import SavedRuns
 from pytest_ansorbench.plugin.saving import Saving
-from pytest_ansorbench.plugin.searches import Searches
+from pytest_ansorbench.plugin.searches import Searches, ran_all
 from pytest_ansorbench.plugin.selection import bench_items, deselect, select
 from pytest_ansorbench.plugin.shards import this_shard
 from pytest_ansorbench.plugin.showing import (
@@ -374,7 +374,8 @@ class Bench:
             return
         result = replace(result, suites=self._verdicts(result), lost=self._suite.lost)
         self._saving.write_json(result)
-        self._saving.store(result)
+        is_whole = ran_all(session) and self._source.is_whole and self._is_whole
+        self._saving.store(result, is_whole)
         self._fail_unless_written()
 
     def _fail_unless_written(self) -> None:

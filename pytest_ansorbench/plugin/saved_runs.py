@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from pytest_ansorbench.bench import Plan, Progress
 from pytest_ansorbench.options.declarations import flag_of
@@ -30,6 +30,8 @@ class SavedRuns:
 
     Strategies are names here, none has to be offered.
     """
+
+    is_whole: Final = True  # no test can be cut short
 
     def __init__(self, settings: Settings) -> None:
         """Read the files.

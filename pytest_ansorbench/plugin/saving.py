@@ -54,13 +54,16 @@ class Saving:
             with self._written(flag_of("files.json")):
                 write_result(result, path)
 
-    def store(self, result: Result) -> None:
-        """Store the result if that was asked for."""
+    def store(self, result: Result, is_whole: bool) -> None:
+        """Store the result if that was asked for; in part it is none to compare with."""
         name = self._files.save or (_autosave_name(result) if self._files.autosave else None)
         if name is None:
             return
-        option = "files.save" if self._files.save else "files.autosave"
-        with self._written(flag_of(option)):
+        flag = flag_of("files.save" if self._files.save else "files.autosave")
+        if not is_whole:
+            self._notes.append(f"not saved: {flag}: not all has run yet")
+            return
+        with self._written(flag):
             path = save_numbered(result, self._root / self._files.storage, name)
             self._notes.append(f"saved: {path}")
 

@@ -219,13 +219,10 @@ class Searches:
         return refused
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """End all processes before the result is stored: a last look at the machine is in it."""
         self._over = session
-        ran_all = exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
-        stopped = session.shouldstop or session.shouldfail
-        is_whole = self._session.is_on_record and not self._cut
-        self._finished = bool(ran_all and not stopped and is_whole)
+        self._finished = ran_all(session) and self.is_whole
         if self._finished:
             try:
                 self._session.finish()
@@ -236,6 +233,11 @@ class Searches:
         self._session.stop()
         self._arms.close()
         self._notes += [*self._session.notes, *self._toolchain_notes()]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether no test was cut short."""
+        return self._session.is_on_record and not self._cut
 
     def leave_open(self) -> None:
         """Conclude no journal whose result could not be written, so that it can be resumed."""
@@ -341,3 +343,9 @@ class Searches:
             if self._over is not None:
                 self._over.exitstatus = self._over.exitstatus or pytest.ExitCode.TESTS_FAILED
         self._notes.append(learnt)
+
+
+def ran_all(session: pytest.Session) -> bool:
+    """Whether all tests of a session that is over were run."""
+    ended = session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
+    return ended and not (session.shouldstop or session.shouldfail)

@@ -123,6 +123,18 @@ def test_killed_before_its_result_is_stored_a_session_stores_it_when_resumed(pro
     assert again.cases == first.cases
 
 
+def test_an_interrupted_session_is_saved_when_it_has_gone_on_to_its_end(project):
+    project.write("test_stop.py", "def test_stop(): raise KeyboardInterrupt\n")
+    stopped = project.bench("--ansor-save=main", "test_cases.py", "test_stop.py")
+    assert stopped.code == 2, stopped.text
+    assert "not saved: --ansor-save: not all has run yet" in stopped.out
+    assert not [*(project.root / ".ansor_bench").glob("*.json")]
+    resumed = project.bench("--ansor-resume", "--ansor-save=main", "test_cases.py")
+    assert resumed.code == 0, resumed.text
+    [path] = (project.root / ".ansor_bench").glob("*.json")
+    assert len(read_result(path).cases) == 1
+
+
 def test_a_session_whose_engine_gave_up_goes_on(long):
     with measuring_fast(fails_at=3):
         outcome = long.bench(*BUDGET)
