@@ -134,6 +134,7 @@ class Session:
             root=self.root,
             control=control,
         )
+        self._check_apart(entry)
         journal = CaseJournal(
             self._open_journal(), self._histories.get(entry.label), entry, self._noise
         )
@@ -245,6 +246,16 @@ class Session:
         owner = test or object()
         names = chain([case], (f"{case}#{number}" for number in count(2)))
         return next(name for name in names if self._labels.setdefault(name, owner) == owner)
+
+    def _check_apart(self, entry: CaseEntry) -> None:
+        """Refuse another program under the id of one of this session: ids tell cases apart."""
+        for label in self._labels.keys() & self._histories.keys() - {entry.label}:
+            begun = self._histories[label].entry
+            if begun.case == entry.case and begun.version != entry.version:
+                raise UnsupportedCaseError(
+                    f"bad case {entry.case!r}: another test has another program under this id; "
+                    "give one of the two another id"
+                )
 
     def _open_journal(self) -> Journal:
         if self._journal is None:

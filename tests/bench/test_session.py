@@ -197,6 +197,22 @@ def test_an_id_that_looks_like_a_second_case_is_told_from_one(make_session):
     ]
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Changed(Doubling):
+    """Another version of the case, under the same id."""
+
+    version = "2"
+
+
+def test_two_programs_under_one_id_are_refused(make_session):
+    session = make_session()
+    session.run(CASE, [ONE], repeats(1))
+    with pytest.raises(UnsupportedCaseError, match="bad case 'doubling': another test has another"):
+        session.run(Changed(), [ONE], repeats(1))
+    assert len(session.results) == 1
+    assert not [one for one in read_journal(session.journal).entries[1:] if type(one) is CaseEntry]
+
+
 def test_progress_counts_all_arms_and_repeats(make_session):
     progress = Recording()
     make_session().run(CASE, [ONE, TWO], PLAN, progress)
