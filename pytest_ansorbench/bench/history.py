@@ -418,6 +418,11 @@ def changed_conditions(past: CaseEntry, now: CaseEntry) -> list[str]:
     return [name for name in names if past.conditions.get(name) != now.conditions.get(name)]
 
 
+def goes_on(past: CaseEntry, now: CaseEntry) -> bool:
+    """Whether a case can go on from the beginning of another day."""
+    return is_same_case(past, now) and not changed_conditions(past, now)
+
+
 def _check_same(past: CaseEntry, now: CaseEntry) -> None:
     """Refuse to go on with what was measured otherwise."""
     for name in _SAME_CASE:

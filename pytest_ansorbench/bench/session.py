@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_ansorbench.bench.arms import Arm
 from pytest_ansorbench.bench.blocks import Block, Executor
 from pytest_ansorbench.bench.experiment import Experiment
-from pytest_ansorbench.bench.history import CaseJournal, NoiseHistory, case_histories
+from pytest_ansorbench.bench.history import CaseJournal, NoiseHistory, case_histories, goes_on
 from pytest_ansorbench.bench.progress import Silent
 from pytest_ansorbench.bench.reference import SavedReference, StandIn
 from pytest_ansorbench.bench.repeats import FixedRepeats, Plan
@@ -125,7 +125,7 @@ class Session:
         tasks = tuple(case.tasks())
         _check_supported(case, tasks, strategies, plan)
         entry = case_entry(
-            self._label(case.id, test),
+            case.id,
             case,
             tasks,
             strategies,
@@ -134,6 +134,7 @@ class Session:
             root=self.root,
             control=control,
         )
+        entry = replace(entry, label=self._label(entry, test))
         self._check_apart(entry)
         journal = CaseJournal(
             self._open_journal(), self._histories.get(entry.label), entry, self._noise
@@ -241,10 +242,15 @@ class Session:
         self._experiments[label] = experiment
         return self._results[label]
 
-    def _label(self, case: str, test: str | None) -> str:
-        """What the journal calls a case, one for each test: two may tune the same one."""
-        owner = test or object()
-        names = chain([case], (f"{case}#{number}" for number in count(2)))
+    def _label(self, entry: CaseEntry, test: str | None) -> str:
+        """What the journal calls a case, one for each test: two may tune the same one.
+
+        Of several that a journal has, a test goes on with one that was measured as its own is.
+        """
+        owner, case = test or object(), entry.case
+        alike = [label for label, one in self._histories.items() if goes_on(one.entry, entry)]
+        numbered = (f"{case}#{number}" for number in count(2))
+        names = chain(sorted(alike, key=lambda label: (len(label), label)), [case], numbered)
         return next(name for name in names if self._labels.setdefault(name, owner) == owner)
 
     def _check_apart(self, entry: CaseEntry) -> None:

@@ -197,6 +197,17 @@ def test_an_id_that_looks_like_a_second_case_is_told_from_one(make_session):
     ]
 
 
+def test_two_tests_of_a_case_go_on_in_any_order(make_session):
+    arms = {"first": [ONE, TWO], "second": [ONE]}
+    first = make_session()
+    for test in arms:
+        first.run(CASE, arms[test], repeats(1), test=test)
+    first.close()
+    session = make_session(past=read_journal(first.journal))
+    again = [session.run(CASE, arms[test], repeats(1), test=test) for test in [*arms][::-1]]
+    assert again == [*first.results][::-1]
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Changed(Doubling):
     """Another version of the case, under the same id."""
