@@ -210,7 +210,8 @@ class Searches:
         if whole is None or self._others is None:
             self._others = whole or self._others
             return refused
-        rest = replace(whole, cases=())
+        # Workers of a cluster fit a session though packages that decide nothing differ.
+        rest = replace(whole, machines={**whole.machines, **self._others.machines}, cases=())
         for part in (rest, *(replace(rest, cases=(case,), noise=()) for case in whole.cases)):
             try:
                 self._others = merge_results({"other processes": self._others, "this one": part})

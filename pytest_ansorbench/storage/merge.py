@@ -10,6 +10,7 @@ from pytest_ansorbench.records import CaseResult, Result, Shard, Shards
 from pytest_ansorbench.stats.changes import SAME
 from pytest_ansorbench.stats.figures import FIGURES
 from pytest_ansorbench.storage.files import StorageError
+from pytest_ansorbench.storage.machine import package_difference
 
 #: Settings by which runs are judged: a result has one of each.
 _JUDGED_BY: Final = (
@@ -44,6 +45,9 @@ def merge_results(results: Mapping[str, Result]) -> Result:
                 _check_equal(
                     first_name, name, f"setting {key}", merged.settings[key], other.settings[key]
                 )
+        for machine in merged.machines.keys() & other.machines.keys():
+            if changed := package_difference(merged.machines[machine], other.machines[machine]):
+                _clash(first_name, name, f"{changed} on the same machine")
         cases = {case.case: case for case in merged.cases}
         for case in other.cases:
             if case.case in cases:

@@ -10,7 +10,7 @@ import pytest
 
 from pytest_ansorbench.records import CaseResult, Result, Shards
 from pytest_ansorbench.storage import StorageError, fingerprint, merge_results
-from tests.synthetic import make_case_result, make_noise, make_result, make_run
+from tests.synthetic import MACHINE, make_case_result, make_noise, make_result, make_run
 
 
 def shard(case: str = "conv2d", seeds: range = range(3), **more: Any) -> Result:
@@ -69,6 +69,18 @@ def test_repeats_of_a_case_may_come_from_different_machines() -> None:
     assert [merged.machines[name]["cpu"] for name in case.machines] == ["made up", "another"]
     cpu = {run.seed: merged.machines[run.machine]["cpu"] for run in case.runs}
     assert cpu == {0: "made up", 1: "made up", 2: "another", 3: "another", 4: "another"}
+
+
+def with_tvm(version: str, seeds: range) -> Result:
+    machine = {**MACHINE, "packages": {"apache-tvm": version}}
+    return dataclasses.replace(shard(seeds=seeds), machines={fingerprint(MACHINE): machine})
+
+
+def test_other_packages_on_the_same_machine_are_refused() -> None:
+    then, now = with_tvm("0.26.0", range(2)), with_tvm("0.27.0", range(2, 4))
+    with pytest.raises(StorageError, match=r"'b': apache-tvm 0\.26\.0 is now 0\.27\.0 on the same"):
+        merge_results({"a": then, "b": now})
+    merge_results({"a": then, "b": shard(seeds=range(2, 4))})  # of a version that tells none
 
 
 def with_case(**changes: Any) -> Callable[[Result], Result]:
