@@ -201,8 +201,9 @@ _OF_THE_SESSION: Final = ("files.", "baseline.", "table.", "kernels.", "resume",
 def command_line(settings: Mapping[str, Any]) -> str:
     """The command, for a POSIX shell, that runs a recorded session again.
 
-    Keys that no option has are left out, as those of older versions; so are defaults. Empty for
-    searches of landscapes, which were no session.
+    Keys that no option has are left out, as those of older versions; so are defaults. PYTHON stands
+    for interpreters, whose paths no result tells. Empty for searches of landscapes, which were no
+    session.
     """
     if "landscapes" in settings:
         return ""
@@ -229,4 +230,5 @@ def _words(option: Option, value: Any) -> Iterator[str]:
         if isinstance(one, list):
             yield ",".join(map(str, one))
         else:
-            yield "none" if one is None else str(one)
+            given = "none" if one is None else str(one)
+            yield f"{given}=PYTHON" if option.field == "toolchains" else given

@@ -72,12 +72,15 @@ def _complete(merged: Result) -> Result:
     shards = merged.shards
     known = dict.fromkeys((*merged.lost, *(shards.cases if shards is not None else ())))
     whole = shards is None or not shards.missing
-    cases = merged.cases
+    cases, settings = merged.cases, merged.settings
     if shards is not None:
+        if len(shards.there) > 1:  # else it is as its session was
+            settings = {key: settings[key] for key in settings if key not in ("shard", "shard_by")}
         order = [*shards.cases, *there]
         cases = tuple(sorted(cases, key=lambda case: order.index(case.case)))
     return replace(
         merged,
+        settings=settings,
         cases=cases,
         lost=tuple(name for name in known if name not in there),
         shards=None if whole else shards,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 
 from pytest_ansorbench.budget import Trials
+from pytest_ansorbench.measure.toolchain import Toolchain
 from pytest_ansorbench.options.settings import Settings, command_line
 
 
@@ -30,6 +31,11 @@ def test_limits_and_goals_are_options_too() -> None:
 
 def test_where_results_went_is_nobodys_business() -> None:
     assert words(files__save="main", baseline__compare="0001", resume="0002") == []
+
+
+def test_an_interpreter_is_left_to_whoever_runs_it_again() -> None:
+    old = Toolchain.parse_interpreter("old=.venv-old/bin/python")
+    assert words(toolchains=(old,)) == ["--ansor-toolchain", "old=PYTHON"]
 
 
 def test_keys_of_other_versions_are_left_out() -> None:

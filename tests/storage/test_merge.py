@@ -155,6 +155,16 @@ def test_parts_that_are_all_there_make_a_whole_session_in_its_own_order() -> Non
     assert (merged.shards, merged.lost) == (None, ())
 
 
+def test_parts_that_are_put_together_are_no_part_of_a_session_any_more() -> None:
+    def of(index: int) -> Result:
+        made = part(index, seeds=range(index, index + 1))
+        own = {**made.settings, "shard": f"{index}/3", "shard_by": "main"}
+        return dataclasses.replace(made, settings=own)
+
+    assert merge_results({"1": of(1), "2": of(2)}).settings == part(1).settings
+    assert merge_results({"1": of(1)}).settings == of(1).settings
+
+
 def test_repeats_of_several_parts_are_in_order() -> None:
     parts = {
         "1": part(1, 2, case="a", seeds=range(2, 4)),
