@@ -80,6 +80,8 @@ class Journal(AbstractContextManager["Journal"]):
         except StorageError:
             stream.close()
             raise
+        if not path.exists():  # it was packed or unpacked meanwhile
+            self._refuse_changed()
 
     @classmethod
     def create(cls, storage_dir: Path, session: SessionEntry) -> Journal:
@@ -119,11 +121,7 @@ class Journal(AbstractContextManager["Journal"]):
             cannot_write("journal", path, error)
         journal = cls(stream, path)
         if os.fstat(stream.fileno()).st_size != past.size + past.dropped:
-            journal.close()
-            raise StorageError(
-                f"bad journal {str(path)!r}: another session has written it since it was read; "
-                "give the same command again"
-            )
+            journal._refuse_changed()
         stream.truncate(past.size)
         stream.seek(past.size)
         return journal
@@ -191,19 +189,26 @@ class Journal(AbstractContextManager["Journal"]):
         self._stream.close()
 
     def pack(self) -> None:
-        """Close and compress it: its session is over. `reopen` takes that back."""
-        self.close()
+        """Compress and close it: its session is over. `reopen` takes that back."""
         packed = self.path.with_suffix(_PACKED)
-        try:
-            with self.path.open("rb") as plain, written_whole(packed) as lines:
-                shutil.copyfileobj(plain, lines)
-            self.path.unlink()
-        except OSError as error:
-            cannot_write("journal", packed, error)
+        with self:
+            try:
+                with self.path.open("rb") as plain, written_whole(packed) as lines:
+                    shutil.copyfileobj(plain, lines)
+                self.path.unlink()
+            except OSError as error:
+                cannot_write("journal", packed, error)
         self.path = packed
 
     def __exit__(self, *exception: object) -> None:
         self.close()
+
+    def _refuse_changed(self) -> NoReturn:
+        self.close()
+        raise StorageError(
+            f"bad journal {str(self.path)!r}: another session has written it since it was read; "
+            "give the same command again"
+        )
 
 
 @contextlib.contextmanager
@@ -385,9 +390,10 @@ def _check_begin(path: Path, content: bytes) -> None:
 def _unpacked(packed: Path) -> Path:
     """A compressed journal as it was, so that lines can be added to it."""
     path = packed.with_name(journal_name(packed) + _PLAIN)
-    with gzip.open(packed) as lines, written_whole(path) as stream:
-        shutil.copyfileobj(lines, stream)
-    packed.unlink()
+    with Journal(packed.open("rb", buffering=0), packed):  # so that nobody else does
+        with gzip.open(packed) as lines, written_whole(path) as stream:
+            shutil.copyfileobj(lines, stream)
+        packed.unlink()
     return path
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import errno
+import fcntl
 import gzip
 import json
 import os
+import shutil
 import subprocess
 import sys
 
@@ -448,6 +450,37 @@ def test_where_it_cannot_be_compressed_it_stays(written, monkeypatch):
         journal.pack()
     assert list(written.parent.iterdir()) == [written]
     assert read_journal(written).entries == ENTRIES
+
+
+def test_nobody_else_goes_on_with_it_while_it_is_compressed_or_unpacked(written, monkeypatch):
+    copy, refused = shutil.copyfileobj, []
+
+    def meanwhile(*streams):
+        with pytest.raises(StorageError, match="another session is writing it"):
+            Journal.reopen(past)
+        refused.append(past.path.name)
+        copy(*streams)
+
+    monkeypatch.setattr("shutil.copyfileobj", meanwhile)
+    past = read_journal(written)
+    Journal.reopen(past).pack()
+    past = read_journal(written)
+    Journal.reopen(past).close()
+    assert refused == ["0001.jsonl", "0001.jsonl.gz"]
+    assert read_journal(written).entries == ENTRIES
+
+
+def test_a_journal_that_is_compressed_before_it_can_be_locked_is_refused(written, monkeypatch):
+    past, lock = read_journal(written), fcntl.flock
+
+    def late(*asked):
+        monkeypatch.setattr("fcntl.flock", lock)
+        Journal.reopen(past).pack()
+        lock(*asked)
+
+    monkeypatch.setattr("fcntl.flock", late)
+    with pytest.raises(StorageError, match="another session has written it since it was read"):
+        Journal.reopen(past)
 
 
 def test_a_tail_gives_every_line_once_when_it_is_complete(written, tmp_path):
