@@ -32,17 +32,12 @@ class Cleanable:
 
 
 def cleanable(past: Past, results: Mapping[str, Result]) -> Cleanable:
-    """Find out whether results have taken over what a journal holds.
-
-    A result is of a journal's session if both began at the same moment, or if it has a run of it:
-    one that was merged began when the first of its sessions did.
-    """
+    """Find out whether results have taken over what a journal holds, be it merged with more."""
     if not past.finished:
         return Cleanable(past.path, reason="its session can be resumed")
     runs = {*_finished(past)}
     taken = {name: runs.intersection(_runs(one.cases)) for name, one in results.items()}
-    created = past.session.created
-    names = [name for name, own in taken.items() if own or results[name].created == created]
+    names = [name for name, own in taken.items() if own]
     if not names or runs.difference(*taken.values()):
         reason = "no result has its runs" if not names else "no result has all its runs"
         return Cleanable(past.path, reason=reason)

@@ -21,6 +21,7 @@ from tests.synthetic import make_case_result, make_result, make_run
 
 COMPLETE = (CASE, REPEAT, *ROUNDS, dataclasses.replace(FINAL, finals=FINAL.finals[:1], leads=None))
 ENTRIES = (*COMPLETE, EndEntry(1))
+TWICE = (*COMPLETE, *(dataclasses.replace(one, seed=8) for one in COMPLETE[1:]), EndEntry(1))
 
 
 @pytest.fixture
@@ -151,7 +152,8 @@ def test_clean_finds_runs_in_results_that_were_merged(storage, own):
     ("entries", "seeds", "reason"),
     [
         (COMPLETE, (7,), "its session can be resumed"),
-        (ENTRIES, (8,), "no result has all its runs"),
+        (TWICE, (7,), "no result has all its runs"),
+        (ENTRIES, (8,), "no result has its runs"),
         (ENTRIES, None, "no result has its runs"),
     ],
 )
