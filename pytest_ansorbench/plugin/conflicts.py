@@ -40,7 +40,8 @@ def check_session(config: pytest.Config, settings: Settings) -> None:
 
 def _check_processes(config: pytest.Config, settings: Settings) -> None:
     """Refuse test processes beside each other, unless each measures somewhere else."""
-    several = bool(config.getoption("numprocesses", default=None))
+    shares = config.getoption("dist", default="no") != "no"
+    several = shares and bool(config.getoption("tx", default=None))  # -n sets both
     if settings.replay or not (several or workers.is_worker(config)):
         return
     if several:

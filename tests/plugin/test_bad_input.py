@@ -77,8 +77,12 @@ def test_bad_ini_values_are_named(project):
     assert "bad ini option ansor_repeats 'none': expected" in refusal(project.bench())
 
 
-def test_live_searches_refuse_to_share_the_machine(project):
-    assert "bad option -n: live searches cannot share" in refusal(project.bench("-n", "2"))
+@pytest.mark.parametrize("words", [["-n", "2"], ["--tx", "2*popen", "--dist", "load"]])
+def test_live_searches_refuse_to_share_the_machine(project, words):
+    assert "bad option -n: live searches cannot share" in refusal(project.bench(*words))
+
+
+def test_one_process_shares_the_machine_with_none(project):
     assert project.bench("-n", "0", "--collect-only").code == 0
 
 
