@@ -56,7 +56,9 @@ class Bench:
         self._source: Searches | SavedRuns
         try:
             self._source = (
-                SavedRuns(settings) if settings.replay else Searches(config, settings, self._notes)
+                SavedRuns(settings, self._notes)
+                if settings.replay
+                else Searches(config, settings, self._notes)
             )
         except StorageError as error:
             raise pytest.UsageError(in_options(error)) from None
@@ -415,7 +417,8 @@ class Bench:
 
     def _result(self) -> Result:
         """Everything so far, with what a session knows of itself."""
-        return replace(self._source.result(), shards=self._shards)
+        result = self._source.result()
+        return result if self._shards is None else replace(result, shards=self._shards)
 
     def _verdicts(self, result: Result) -> tuple[SuiteVerdict, ...]:
         """Those over all cases, as last judged, else of what there is."""

@@ -33,13 +33,17 @@ class SavedRuns:
 
     is_whole: Final = True  # no test can be cut short
 
-    def __init__(self, settings: Settings) -> None:
-        """Read the files.
+    def __init__(self, settings: Settings, notes: list[str]) -> None:
+        """Read the files. `notes` are the lines at the session's end.
 
         Raises:
             StorageError: A file is not there or not whole.
         """
         self._saved = merge_results({str(path): read_result(path) for path in settings.replay})
+        if (shards := self._saved.shards) is not None:
+            notes.append(
+                f"{flag_of('replay')}: missing shards {', '.join(map(str, shards.missing))}"
+            )
         self._settings = settings.to_json()
         self._results: list[CaseResult] = []
         self._given: set[int] = set()  # by `id`, what tests have of the saved cases
@@ -131,6 +135,7 @@ class SavedRuns:
             settings=self._settings,
             cases=tuple(self._results),
             noise=saved.noise,
+            shards=saved.shards,
         )
 
     def hand_over(self) -> Handed:

@@ -24,7 +24,7 @@ SETTINGS = Settings(strategies=("default", "slow"))
 @pytest.fixture
 def saved(tmp_path):
     write_result(result_of(SAVED), tmp_path / "saved.json")
-    return SavedRuns(dataclasses.replace(SETTINGS, replay=(tmp_path / "saved.json",)))
+    return SavedRuns(dataclasses.replace(SETTINGS, replay=(tmp_path / "saved.json",)), [])
 
 
 def asked_for(case, arms=("default", "fast"), seeds=None):
@@ -114,7 +114,7 @@ def test_two_tests_of_a_case_have_the_runs_of_their_own_arms(tmp_path):
     second = make_case_result("a", reference, {"slow": slow})
     write_result(make_result(first, second), tmp_path / "saved.json")
     settings = dataclasses.replace(SETTINGS, replay=(tmp_path / "saved.json",))
-    saved, reporting = SavedRuns(settings), SavedRuns(settings)
+    saved, reporting = SavedRuns(settings, []), SavedRuns(settings, [])
     assert run(saved, A, ("default", "slow")).runs == second.runs
     assert run(saved, A, ("default", "fast")).runs == first.runs
     assert run(saved, A, ("default",)).runs == first.runs_of("default")  # none is left
@@ -128,10 +128,10 @@ def test_two_tests_of_a_case_have_the_runs_of_their_own_arms(tmp_path):
 def test_two_tests_of_a_case_with_the_same_arms_have_runs_of_their_own(tmp_path):
     cases = [make_case_result("a", [make_run("a", seed=seed, final=1.0)], {}) for seed in (3, 4)]
     write_result(make_result(*cases), tmp_path / "saved.json")
-    saved = SavedRuns(dataclasses.replace(SETTINGS, replay=(tmp_path / "saved.json",)))
+    saved = SavedRuns(dataclasses.replace(SETTINGS, replay=(tmp_path / "saved.json",)), [])
     assert [run(saved, A, ("default",)).runs[0].seed for _ in cases] == [3, 4]
 
 
 def test_a_missing_file_is_refused(tmp_path):
     with pytest.raises(StorageError, match=r"nowhere\.json"):
-        SavedRuns(Settings(replay=(tmp_path / "nowhere.json",)))
+        SavedRuns(Settings(replay=(tmp_path / "nowhere.json",)), [])

@@ -90,6 +90,15 @@ def test_a_missing_part_is_named_and_so_is_what_it_alone_had(saved):
     assert (again.code, "missing" in again.out) == (0, False)
 
 
+def test_a_replay_of_some_parts_is_still_some_and_says_which_are_missing(saved):
+    list(run_parts(saved, 3))
+    outcome = saved.bench("--ansor-replay=1.json", "--ansor-replay=3.json", "--ansor-json=13.json")
+    assert outcome.code == 0, outcome.text
+    assert "--ansor-replay: missing shards 2/3" in outcome.out.splitlines()
+    assert "missing: shard 2/3\n" in merge(saved, "13.json").out
+    assert merge(saved, "13.json", "2.json").code == 0
+
+
 def test_cases_without_any_run_are_named(saved):
     list(islice(run_parts(saved, 15), 2))
     outcome = merge(saved, "1.json", "2.json")
