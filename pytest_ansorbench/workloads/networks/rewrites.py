@@ -26,8 +26,8 @@ Rewrite = Callable[["IRModule"], "IRModule"]
 _FEWEST_TILES: Final = 16
 """Below, reading the larger kernel takes longer than the multiplications that are saved."""
 _FEWEST_CHANNELS: Final = 32
-_BLOCK: Final = 16
-"""Features: two vectors of AVX2, one of AVX-512."""
+_BLOCKS: Final = (32, 16)
+"""Features in a block, if they divide all: two vectors of AVX-512, two of AVX2."""
 _CONV2D: Final = "relax.nn.conv2d"
 _MATMUL: Final = "relax.matmul"
 _PERMUTE_DIMS: Final = "relax.permute_dims"
@@ -58,12 +58,13 @@ def channels_last(module: IRModule) -> IRModule:
 
 
 def packed(module: IRModule) -> IRModule:
-    """Weights of convolutions and products in blocks of 16 features, in the order of their reads.
+    """Weights of convolutions and products in blocks of features, in the order of their reads.
 
     Those in float32 and one group whose weights are a constant with a multiple of 16 features: it
-    is laid out (features / 16, ..., channels, 16) here. With features last, the 16 that a tile
-    reads for one channel lie as far from those for the next as there are features, often a power
-    of two, which few sets of a cache have to hold. Images get `channels_last`.
+    is laid out (features / block, ..., channels, block) here, in blocks of 32 if that divides them,
+    else of 16. With features last, those that a tile reads for one channel lie as far from those
+    for the next as there are features, often a power of two, which few sets of a cache have to
+    hold. Images get `channels_last`.
 
     Args:
         module: A Relax module whose `main` is in dataflow blocks.
@@ -221,42 +222,46 @@ def _operator(value: Any) -> str:
     return getattr(getattr(value, "op", None), "name", "")
 
 
-def _blocks(weights: NDArray[Any]) -> NDArray[Any]:
-    """Weights (..., channels, features) as (features / 16, ..., channels, 16)."""
+def _blocks(weights: NDArray[Any]) -> NDArray[Any] | None:
+    """Weights (..., channels, features) as (features / block, ..., channels, block), or None."""
     *others, features = weights.shape
-    blocks = weights.reshape(*others, features // _BLOCK, _BLOCK)
+    block = next((one for one in _BLOCKS if features % one == 0), None)
+    if block is None:
+        return None
+    blocks = weights.reshape(*others, features // block, block)
     return np.ascontiguousarray(np.moveaxis(blocks, -2, 0))
 
 
 def _packed_product(call: Any, weights: NDArray[Any]) -> _Replacement | None:
-    """A matrix product with weights (features / 16, channels, 16)."""
-    if weights.ndim != 2 or weights.shape[1] % _BLOCK:
+    """A matrix product with weights (features / block, channels, block)."""
+    if weights.ndim != 2 or (blocks := _blocks(weights)) is None:
         return None
-    return _Replacement("packed_matmul", _blocks(weights), _product)
+    return _Replacement("packed_matmul", blocks, _product)
 
 
 def _product(data: Tensor, weights: Tensor) -> Tensor:
     from tvm import te
 
     *rows, channels = map(int, data.shape)
+    count, _, block = map(int, weights.shape)
     k = te.reduce_axis((0, channels), "k")
     return te.compute(
-        (*rows, int(weights.shape[0]) * _BLOCK),
+        (*rows, count * block),
         lambda *at: te.sum(
-            data[(*at[:-1], k)] * weights[at[-1] // _BLOCK, k, at[-1] % _BLOCK], axis=[k]
+            data[(*at[:-1], k)] * weights[at[-1] // block, k, at[-1] % block], axis=[k]
         ),
         name="matmul_packed",
     )
 
 
 def _packed(call: Any, kernel: NDArray[Any]) -> _Replacement | None:
-    """A convolution with a kernel (features / 16, rows, columns, channels, 16)."""
+    """A convolution with a kernel (features / block, rows, columns, channels, block)."""
     attributes = call.attrs
-    if not _is_plain(call) or kernel.shape[3] % _BLOCK:
+    if not _is_plain(call) or (blocks := _blocks(kernel)) is None:
         return None
     return _Replacement(
         "packed_conv2d",
-        _blocks(kernel),
+        blocks,
         partial(
             _packed_convolution,
             shape=tuple(map(int, type_of(call).shape)),
@@ -278,7 +283,7 @@ def _packed_convolution(
 ) -> Tensor:
     from tvm import te, topi
 
-    _, rows, columns, channels, _ = map(int, kernel.shape)
+    _, rows, columns, channels, block = map(int, kernel.shape)
     top, left, bottom, right = padding
     if any(padding):
         data = topi.nn.pad(data, (0, top, left, 0), (0, bottom, right, 0), name="data_pad")
@@ -289,7 +294,7 @@ def _packed_convolution(
         shape,
         lambda b, h, w, c: te.sum(
             data[b, h * strides[0] + r * dilation[0], w * strides[1] + s * dilation[1], k]
-            * kernel[c // _BLOCK, r, s, k, c % _BLOCK],
+            * kernel[c // block, r, s, k, c % block],
             axis=[r, s, k],
         ),
         name="conv2d_packed",
