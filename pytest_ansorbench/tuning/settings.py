@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Final
 
+from pytest_ansorbench.environment import device_name, resolve_target
 from pytest_ansorbench.measure.side_by_side import Span
 from pytest_ansorbench.options.conflicts import check_conflicts
 from pytest_ansorbench.options.settings import Settings
 from pytest_ansorbench.records import IMPLEMENTATIONS
+from pytest_ansorbench.workloads.case import Case, NetworkCase
 
 _FIXED: Final[Mapping[str, Any]] = MappingProxyType(
     {
@@ -38,3 +41,21 @@ def settings_of(values: Mapping[str, Any]) -> Settings:
     wanted = {"untuned", *settings.experiment.reference_kernels}
     timed = tuple(one for one in IMPLEMENTATIONS if one in wanted)
     return Settings.of({**_FIXED, **values, "experiment.reference_kernels": timed})
+
+
+def as_networks_run(settings: Settings, cases: Sequence[Case]) -> Settings:
+    """Settings by which tasks of networks find caches as the network leaves them.
+
+    Unless they say otherwise, or it is no CPU of this machine or a cluster's.
+
+    Raises:
+        ToolchainError: There is no such target.
+    """
+    said = settings.engine.caches is not None or settings.engine.flush_cache_mb
+    if said or settings.remote.address is not None:
+        return settings
+    if not any(isinstance(case, NetworkCase) for case in cases):
+        return settings
+    if device_name(resolve_target(settings.target)) != "cpu":
+        return settings
+    return replace(settings, engine=replace(settings.engine, caches="network"))

@@ -37,6 +37,7 @@ from pytest_ansorbench.tuning.compiled import Compiled
 from pytest_ansorbench.tuning.fastest import fastest_result, fastest_schedules
 from pytest_ansorbench.tuning.journals import carried, earlier, newest, outcomes, searched_s
 from pytest_ansorbench.tuning.learnt import equipped
+from pytest_ansorbench.tuning.settings import as_networks_run
 from pytest_ansorbench.winners import Winner, replace_database, winners_of_case
 from pytest_ansorbench.workloads import Case
 from pytest_ansorbench.workloads.case import case_version
@@ -139,6 +140,7 @@ class Tuning:
             One of `sessions.REFUSALS`: A case cannot be tuned.
         """
         check_toolchain()
+        self._settings = as_networks_run(self._settings, self._cases)
         self._check_peers()
         with self._writing():
             self._until_closed.enter_context(alone_in(self._folder))

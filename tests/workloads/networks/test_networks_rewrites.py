@@ -189,18 +189,10 @@ def test_images_are_transposed_at_both_ends_and_nowhere_else():
 def test_a_side_of_a_branch_takes_nothing_from_within_the_block_before():
     from tvm import relax
 
-    def channels_last(module):
-        found = workloads.channels_last(module)
-        assert relax.analysis.well_formed(found) is not False  # later versions raise
-        return found
-
-    rewrites = (None, channels_last)
-    cases = [workloads.from_relax("branched", branched, rewrite=how) for how in rewrites]
-    for flag in (True, False):
-        before, after = (
-            infer(case.program(), (np.array(flag), *case.arguments()[1:])) for case in cases
-        )
-        np.testing.assert_allclose(after, before, rtol=1e-4, atol=1e-5)
+    module = relax.transform.ConvertToDataflow()(branched())
+    found = workloads.channels_last(module)
+    assert relax.analysis.well_formed(found) is not False  # later versions raise
+    assert found.script().count("R.permute_dims(") == 6
 
 
 @pytest.mark.parametrize(
