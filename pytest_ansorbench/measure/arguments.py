@@ -147,7 +147,8 @@ def in_numpys_pages(array: NDArray[Any]) -> NDArray[Any]:
     """An aligned copy as `load.py` of `ansor-bench tune` has weights: NumPy chooses the pages."""
     memory = np.empty(array.nbytes + ALIGNMENT, np.uint8)
     start = -memory.ctypes.data % ALIGNMENT
-    copy = memory[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
+    # In two steps: NumPy has an empty slice begin where its array does.
+    copy = memory[start:][: array.nbytes].view(array.dtype).reshape(array.shape)
     copy[...] = array
     return copy
 
@@ -281,14 +282,20 @@ def dump_check(check: Check) -> bytes:
 
 
 def load_check(packed: bytes) -> Check:
-    """Unpack what `dump_check` packed, with aligned inputs."""
+    """Unpack what `dump_check` packed, with aligned inputs.
+
+    Those that fresh inputs share are a network's weights.
+    """
     text, *arrays = unpack_arrays(packed)
+    whole = json.loads(text.tobytes())
+    weights = {*whole["inputs"]} & {*(whole["fresh"] or {"inputs": ()})["inputs"]}
     inputs: dict[int, NDArray[Any]] = {}
 
     def loaded(described: Any) -> Check:
         for place in described["inputs"]:
             if place not in inputs:
-                inputs[place] = in_own_memory(arrays[place])
+                copied = in_numpys_pages if place in weights else in_own_memory
+                inputs[place] = copied(arrays[place])
         outputs = described["outputs"]
         return Check(
             tuple(inputs[place] for place in described["inputs"]),
@@ -300,4 +307,4 @@ def load_check(packed: bytes) -> Check:
             described["few"],
         )
 
-    return loaded(json.loads(text.tobytes()))
+    return loaded(whole)

@@ -108,7 +108,7 @@ def test_an_aligned_array_is_not_copied():
     assert aligned(array) is array
 
 
-@pytest.mark.parametrize("shape", [(), (5, 7), (1 << 20, 3)])
+@pytest.mark.parametrize("shape", [(), (0, 3), (5, 7), (1 << 20, 3)])
 def test_a_copy_in_pages_of_numpys_choice_is_aligned(shape):
     array = np.full(shape, 3.0, "bfloat16")
     copy = in_numpys_pages(array)

@@ -19,8 +19,8 @@ from pytest_ansorbench.measure.arguments import (
     Arguments,
     OwnInputs,
     Shapes,
+    aligned,
     bytes_of,
-    in_numpys_pages,
     in_own_memory,
     shapes_of,
 )
@@ -255,7 +255,7 @@ class CompiledNetwork(Compiled):
         self._is_loaded = self._device.tvm is None  # a driver loads a module when it is called
         if not self._is_loaded:
             self._load()
-        arrays = [*map(in_numpys_pages, check.inputs)]
+        arrays = [*map(aligned, check.inputs)]
         self._tensors = self._device.place(arrays, [*map(bytes_of, arrays)]).tensors
         self._machine.save_function("main", _NETWORK_ENTRY, *self._tensors)
         self._returned: Any = None
