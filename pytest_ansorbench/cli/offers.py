@@ -146,7 +146,7 @@ def _devices(given: argparse.Namespace) -> int:
         print(tabulate(rows, headers=headings, disable_numparse=True))
     else:
         print(
-            f"no devices at {address}; python -m tvm.exec.rpc_server --tracker={address} "
-            "--key=NAME on a device adds it"
+            f"no devices at {address}; a server of TVM's on a device adds it, see Devices behind "
+            "RPC in docs/machines.md"
         )
     return HOLDS

@@ -228,7 +228,8 @@ def later_chances(
     noise = figure.sign * math.log1p(figure.sign * last.criteria.noise)
     scale = spread * math.sqrt(1.0 / n - 1.0 / most)
     error, unsure = evidence.standard_error(spread, most), evidence.error * math.sqrt(n / most)
-    degrees, later = evidence.cases * (n - 1), evidence.cases * (most - 1)
+    fewest = min(most, evidence.earlier or most)
+    degrees, later = evidence.cases * (n - 1), evidence.cases * (fewest - 1)
     to_hold = unsure + t_quantile(last.criteria.confidence, later) * error
     to_break = noise + unsure + t_quantile(1.0 - 2.0 * last.level, later) * error
     holds, broken = stdtr(degrees, -np.array([loss + to_hold, to_break - loss]) / scale)

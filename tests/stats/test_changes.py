@@ -264,6 +264,20 @@ def test_the_last_of_many_repeats_changes_little_whatever_the_earlier_result_kno
     assert most_break < 0.001 < 0.01 < few_break < 0.5 < sure_break
 
 
+def test_three_earlier_seeds_are_no_sample_of_which_repeats_can_prove_a_loss() -> None:
+    figure, now = FIGURES["throughput_ratio"], (0.9, 1.1, 1.0, 1.05, 0.95)
+    then, slower = (
+        pair_case_runs(kernels(*latencies), "fast", CRITERIA)
+        for latencies in (now[:3], [1.2 * by for by in now])
+    )
+    three = change_evidence(figure, then, slower, 0.95)
+    many = dataclasses.replace(three, earlier=None)
+    of_three, of_many = (
+        later_chances(figure, one, 0.97, Judge(CRITERIA, 12), 15)[1] for one in (three, many)
+    )
+    assert of_three < 0.01 < of_many
+
+
 def test_few_repeats_can_still_say_that_something_is_far_off() -> None:
     slow = case(seconds=5.0)
     found = case_changes(
