@@ -27,7 +27,7 @@ _FEWEST_TILES: Final = 16
 """Below, reading the larger kernel takes longer than the multiplications that are saved."""
 _FEWEST_CHANNELS: Final = 32
 _BLOCKS: Final = (32, 16)
-"""Features in a block, if they divide all: two vectors of AVX-512, two of AVX2."""
+"""Features in a block, the first that divides all: two vectors of AVX-512, or two of AVX2."""
 _CONV2D: Final = "relax.nn.conv2d"
 _MATMUL: Final = "relax.matmul"
 _PERMUTE_DIMS: Final = "relax.permute_dims"
