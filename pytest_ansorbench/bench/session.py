@@ -316,6 +316,9 @@ def case_entry(
 
     `conditions` are those of the session, `root` is the folder of the project.
     """
+    every = {**plan.runs.conditions(len(tasks)), **conditions}
+    if every.get("caches") == "network" and not isinstance(case, NetworkCase):
+        every["caches"] = "warm"  # it is in no network
     return CaseEntry(
         label=label,
         case=case.id,
@@ -325,7 +328,7 @@ def case_entry(
         flops=case.flops,
         tasks=tuple(TaskRecord(task.name, task.weight, task.flops, ()) for task in tasks),
         programs=tuple(pack_program(task.mod) for task in tasks),
-        conditions={**plan.runs.conditions(len(tasks)), **conditions},
+        conditions=every,
         repeats=plan.repeats.expected,
         limits=dict(plan.limits),
         definition=recorded(case, root),

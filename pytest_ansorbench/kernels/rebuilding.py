@@ -197,14 +197,10 @@ def another_machine(
 
 
 def other_caches(winners: Iterable[Winner], now: Caches) -> str:
-    """How the winners found the caches, if not as kernels do now, e.g. `cold is now warm`.
-
-    An operator is in no network, and measured warm where networks are not.
-    """
+    """How the winners found the caches, if not as kernels do now, e.g. `cold is now warm`."""
     for winner in winners:
-        then = "warm" if (winner.caches, winner.tasks) == ("network", 1) else winner.caches
-        if then != now:
-            return f"{then} is now {now}"
+        if winner.caches != now:
+            return f"{winner.caches} is now {now}"
     return ""
 
 

@@ -180,18 +180,12 @@ def test_caches_are_as_recorded_if_they_were_cold(tuned, toolchains):
     assert toolchains.settings == EngineSettings()
 
 
-def test_latencies_with_other_caches_are_no_reference(tuned, toolchains):
-    winners = fastest(winners_of(found_so(tuned, "cold")))
-    with pytest.raises(NoReferenceError, match=r"with other caches \(cold is now warm\)"):
+@pytest.mark.parametrize("caches", ["cold", "network"])
+def test_latencies_with_other_caches_are_no_reference(tuned, toolchains, caches):
+    winners = fastest(winners_of(found_so(tuned, caches)))
+    with pytest.raises(NoReferenceError, match=rf"with other caches \({caches} is now warm\)"):
         Rebuilding([tuned], winners, BOTH[1:], settings=EngineSettings())
     Rebuilding([tuned], winners, BOTH, settings=EngineSettings())
-
-
-def test_an_operator_is_in_no_network(tuned, toolchains):
-    matmul, *layers = fastest(winners_of(found_so(tuned, "network")))
-    made(tuned, [[matmul]])
-    with pytest.raises(NoReferenceError, match="network is now warm"):
-        made(tuned, [[matmul], layers[:1]])
 
 
 def test_only_the_noise_of_the_winners_machines_counts(tuned):

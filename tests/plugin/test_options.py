@@ -188,7 +188,7 @@ def test_flush_cache_and_cores_reach_the_engine(project):
     [
         (["--ansor-caches=cold"], "cold", 64, 10),
         # Operators are in no network: they are measured warm, by their strategy's policy.
-        (["--ansor-caches=network"], "network", 0, 2),
+        (["--ansor-caches=network"], "warm", 0, 2),
     ],
 )
 def test_caches(project, arguments, caches, flush_mb, samples):
@@ -196,9 +196,6 @@ def test_caches(project, arguments, caches, flush_mb, samples):
     [case] = [entry for entry in journal(project).entries if isinstance(entry, CaseEntry)]
     assert (case.conditions["caches"], case.conditions["flush_cache_mb"]) == (caches, flush_mb)
     assert all(len(trial["latencies_s"]) == samples for run in made for trial in trials(run))
-    other = project.bench("--ansor-resume", *SHORT, "--ansor-strategy=one")
-    assert other.code != 0
-    assert "caches" in other.text
 
 
 def test_caches_that_are_not_to_be_cold_are_not_to_be_flushed(project):

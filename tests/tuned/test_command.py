@@ -258,6 +258,18 @@ def test_what_was_measured_otherwise_is_kept_and_begun_anew(place):
     assert len(place.trials()) == 4
 
 
+@fast
+def test_an_operator_goes_on_in_a_call_with_a_network(place):
+    words = ("--trials", "2", "--rewrite", "none")
+    assert place.quickly("models:product", *words) == 0
+    first = place.trials()
+    assert place.quickly("models:product", "models:dense", *words) == 0
+    begun = [entry for entry in place.past().entries if isinstance(entry, CaseEntry)]
+    found = {entry.label: entry.conditions["caches"] for entry in begun}
+    assert found == {PRODUCT.id: "warm", "dense": "network"}
+    assert place.trials()[:2] == first and len(place.trials()) == 4
+
+
 def test_a_time_limit_is_of_one_call(place, target, monkeypatch):
     for trials in (4, 8):
         engine = PacedEngine(target, 0.5, monkeypatch)
