@@ -330,7 +330,8 @@ OPTIONS: Final = (
         "state of the caches before a timed call: after calls on the same arguments, emptied, "
         "or as in the network around a task",
         values.choice("warm", "cold", "network"),
-        default="warm, or cold with --ansor-flush-cache",
+        default="warm, or cold with --ansor-flush-cache; ansor-bench tune takes network for "
+        "networks on CPUs",
     ),
     Option(
         "engine.flush_cache_mb",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from pytest_ansorbench.records import CaseResult, Peer
@@ -50,16 +50,17 @@ def fastest_result(case: CaseResult, ended: Iterable[CaseResult]) -> tuple[CaseR
     return replace(fastest, yardsticks=case.yardsticks), kept
 
 
-def fastest_schedules(past: Past, entry: CaseEntry) -> Mapping[str, Winner]:
+def fastest_schedules(past: Past, entries: Sequence[CaseEntry]) -> Mapping[str, Winner]:
     """By program, its fastest schedule of all calls.
 
-    Those that won a search which was measured as the case is count before all that only seemed
-    faster in one; those that did not work when they were measured again do not.
+    Those that won a search which was measured as a case of this call is count before all that only
+    seemed faster in one; those that did not work when they were measured again do not.
     """
-    ended = [*outcomes(past, entry)]
+    ended = [*outcomes(past, entries[0])]
+    caches = {entry.conditions["caches"] for entry in entries}
     refuted = {schedule for case in ended for schedule in refuted_in(case)}
     tried = (one for one in tuned_in(past) if one.schedule not in refuted)
-    won = (one for case in ended for one in winners_of_case(case))
+    won = (one for case in ended for one in winners_of_case(case) if one.caches in caches)
     return {
         program: winner
         for winners in (tried, won)

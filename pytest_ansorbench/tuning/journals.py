@@ -45,9 +45,13 @@ def earlier(past: Past | None, entry: CaseEntry, seed: int) -> CaseHistory | Non
 
 
 def outcomes(past: Past, entry: CaseEntry) -> Iterator[CaseResult]:
-    """What each search that has ended came to, of all that were measured as a case is now."""
+    """What each search that has ended came to, of all whose winners were measured as a case's are.
+
+    A network itself is measured warm however its trials found the caches, unless they were emptied:
+    then `flush_cache_mb` differs as well.
+    """
     for history in case_histories(past).values():
-        if _measured_otherwise(history.entry, entry) <= _OF_THE_BUDGET:
+        if _measured_otherwise(history.entry, entry) <= _OF_THE_BUDGET | {"caches"}:
             for seed in filter(history.complete, history.repeats):
                 yield history.result([seed])
 

@@ -107,7 +107,7 @@ class Tuning:
         self._tell, self._command = tell, command
         self._session: Session | None = None
         self._target: Target | None = None
-        self._like: CaseEntry | None = None  # a case that is measured as all are
+        self._entries: list[CaseEntry] = []  # how each case begins
         self._kept: list[str] = []  # what stays of earlier calls, a sentence each
         self._until_closed = ExitStack()
 
@@ -150,7 +150,7 @@ class Tuning:
             asked = [(case.id, case_version(case, case.tasks())) for case in self._cases]
             strategy = equipped(strategy, past, asked, self._folder, progress, self._tell)
         planned = [self._planned(case, strategy, past) for case in self._cases]
-        self._like = planned[0].entry
+        self._entries = [one.entry for one in planned]
         recorded = self._settings.to_json()
         executor = executor_of(
             self._settings, root=self._root, storage=self._folder, tell=self._tell
@@ -172,7 +172,7 @@ class Tuning:
             with self._writing():
                 self._write_text(COMMAND, self._command)
         if past is not None:
-            entries = carried(past, [one.entry for one in planned], self._settings.experiment.seed)
+            entries = carried(past, self._entries, self._settings.experiment.seed)
             past = Journal.rewritten(past, past.session, entries)
         session = self._session = Session(
             new_executor=lambda: executor,
@@ -188,13 +188,12 @@ class Tuning:
         for one in planned:
             session.run(one.case, [strategy], one.plan, progress)
         session.stop()
-        result, ended = session.result(), [*outcomes(self._past(), planned[0].entry)]
+        result, ended = session.result(), [*outcomes(self._past(), self._entries[0])]
         return replace(result, cases=tuple(self._fastest(case, ended) for case in result.cases))
 
     def best(self) -> Mapping[str, Winner]:
         """By program, its fastest schedule of all calls."""
-        assert self._like is not None
-        return fastest_schedules(self._past(), self._like)
+        return fastest_schedules(self._past(), self._entries)
 
     def compiled(self, result: Result, best: Mapping[str, Winner]) -> tuple[Compiled, ...]:
         """Each case, compiled with the schedules that it was measured with.

@@ -178,6 +178,16 @@ def test_the_fastest_kernel_of_all_calls_stays(place, monkeypatch, capsys):
 
 
 @fast
+def test_the_fastest_network_stays_however_its_trials_found_the_caches(place, monkeypatch):
+    words, time = ("models:dense", "--trials", "2", "--rewrite", "none"), InProcess.time
+    assert place.quickly(*words, "--caches", "warm") == 0
+    first_s = result_s(place)
+    monkeypatch.setattr(InProcess, "time", lambda *of: tuple(s + 1e-3 for s in time(*of)))
+    assert place.quickly(*words, "--seed", "1") == 0
+    assert len(place.finals()) == 2 and result_s(place) == first_s
+
+
+@fast
 def test_smaller_rounds_of_an_earlier_call_end_no_search(place):
     """TVM's random search counts each round as a whole one of the present size."""
     assert place.quickly("models:product", "--trials", "3", "--round", "1") == 0
