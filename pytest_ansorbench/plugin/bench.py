@@ -22,7 +22,7 @@ from pytest_ansorbench.plugin.collected import COMPARE_FAIL, Collected
 from pytest_ansorbench.plugin.refusals import LATE, failure
 from pytest_ansorbench.plugin.saved_runs import SavedRuns
 from pytest_ansorbench.plugin.saving import Saving
-from pytest_ansorbench.plugin.searches import Searches, ran_all
+from pytest_ansorbench.plugin.searches import RUN, Searches, ran_all
 from pytest_ansorbench.plugin.selection import bench_items, deselect, select
 from pytest_ansorbench.plugin.shards import this_shard
 from pytest_ansorbench.plugin.showing import (
@@ -333,6 +333,10 @@ class Bench:
                 self._suite.lose(test.label)
             else:
                 yield result
+
+    def pytest_runtest_teardown(self, item: pytest.Item) -> None:
+        """Remember that a test was run."""
+        item.stash[RUN] = True
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Remember the cases that there is no result of."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
@@ -22,6 +22,7 @@ from pytest_ansorbench.options.refusals import in_options
 from pytest_ansorbench.options.settings import Settings
 from pytest_ansorbench.plugin.arms import Arms
 from pytest_ansorbench.plugin.collected import Collected
+from pytest_ansorbench.plugin.judging import LastTest
 from pytest_ansorbench.plugin.refusals import failure, passed_over, usage
 from pytest_ansorbench.plugin.selection import bench_items, case_id
 from pytest_ansorbench.plugin.workers import Handed
@@ -44,6 +45,9 @@ from pytest_ansorbench.strategies import BadModel, control_of
 from pytest_ansorbench.training import BadSamples, LearningFolder
 from pytest_ansorbench.workloads import Case
 
+RUN: Final = pytest.StashKey[bool]()
+"""In the stash of a test that was run, whatever it came to."""
+
 
 class Searches:
     """What a session asks for runs without `--ansor-replay`: a plugin of its own.
@@ -64,7 +68,7 @@ class Searches:
         learn = settings.files.learn
         self._learning = None if learn is None else LearningFolder(config.rootpath / learn)
         self._cases: dict[str, Case] = {}
-        self._cut = set[str]()  # tests that were cut short, and can go on
+        self._open = dict[str, bool]()  # by test that can go on, whether it was cut short
         self._finished = False
         self._learnt = False  # with another model it cannot be resumed
         self._over: pytest.Session | None = None  # once it is
@@ -181,19 +185,19 @@ class Searches:
     def _failures(self, test: str, case: str) -> Iterator[None]:
         """Fail a test whose case cannot be run; with --ansor-debug, told from where that comes."""
         __tracebackhide__ = True
-        self._cut.discard(test)
+        self._open.pop(test, None)
         try:
             yield
         except REFUSALS as error:
             if isinstance(error, EngineError):
-                self._cut.add(test)
+                self._open[test] = True
             told = [why(error, case)]
             if self._settings.debug:
                 told += ["", *traceback.format_exception(error)]
             raise failure("\n".join(told)) from None
         except BaseException as error:
             if not isinstance(error, pytest.skip.Exception):
-                self._cut.add(test)
+                self._open[test] = not isinstance(error, Exception)  # an interrupt, a time limit
             raise
 
     def result(self) -> Result:
@@ -223,7 +227,7 @@ class Searches:
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """End all processes before the result is stored: a last look at the machine is in it."""
         self._over = session
-        self._finished = ran_all(session) and self.is_whole
+        self._finished = ran_all(session) and self._session.is_on_record and not self._open
         if self._finished:
             try:
                 self._session.finish()
@@ -237,8 +241,8 @@ class Searches:
 
     @property
     def is_whole(self) -> bool:
-        """Whether no test was cut short."""
-        return self._session.is_on_record and not self._cut
+        """Whether no test was cut short; one whose strategy or case raises would do so again."""
+        return self._session.is_on_record and not any(self._open.values())
 
     def leave_open(self) -> None:
         """Conclude no journal whose result could not be written, so that it can be resumed."""
@@ -347,6 +351,10 @@ class Searches:
 
 
 def ran_all(session: pytest.Session) -> bool:
-    """Whether all tests of a session that is over were run."""
-    ended = session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
-    return ended and not (session.shouldstop or session.shouldfail)
+    """Whether all benches of a session that is over were run: it may stop after the last one."""
+    if session.exitstatus not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+        return False
+    if not (session.shouldstop or session.shouldfail):
+        return True
+    suite = (item for item in session.items if isinstance(item, LastTest))
+    return all(RUN in item.stash for item in (*bench_items(session.items), *suite))

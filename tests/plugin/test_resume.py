@@ -135,6 +135,33 @@ def test_an_interrupted_session_is_saved_when_it_has_gone_on_to_its_end(project)
     assert len(read_result(path).cases) == 1
 
 
+ANOTHER = """
+import dataclasses
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Another(Doubling):
+    id = "another"
+
+@pytest.mark.ansor_bench(trials=4, round=2, repeats=1, strategy="one,raising")
+@pytest.mark.parametrize("case", [Another()], ids=str)
+def test_another(ansor_bench, case):
+    ansor_bench(case)
+"""
+
+
+def test_a_strategy_that_raises_costs_its_case_alone(project):
+    project.write("test_cases.py", CASES + ANOTHER)
+    raising = '    return [\n        scripted(("no such kernel",), name="raising"),\n'
+    project.replace("conftest.py", "    return [\n", raising)
+    outcome = project.bench("--ansor-save=main")
+    assert outcome.code == 1, outcome.text
+    assert "to go on where this stopped: --ansor-resume=0001" in outcome.out
+    assert not read_journal(journal(project)).finished
+    [path] = (project.root / ".ansor_bench").glob("*.json")
+    result = read_result(path)
+    assert [case.case for case in result.cases] == ["doubling"] and result.lost == ("another",)
+
+
 def test_a_session_whose_engine_gave_up_goes_on(long):
     with measuring_fast(fails_at=3):
         outcome = long.bench(*BUDGET)

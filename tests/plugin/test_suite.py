@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from pytest_ansorbench.storage import write_result
+from pytest_ansorbench.storage import read_result, write_result
 from tests.saved_cases import MORE, SAVED, result_of
 
 # Three cases of five saved runs each; the challenger takes half the time, with kernels as fast.
@@ -93,6 +93,16 @@ def test_it_is_not_asked_after_a_failure_that_ends_the_session(everything):
     assert outcome.code == 1, outcome.text
     assert "1 failed" in outcome.out
     assert "passed" not in outcome.out
+
+
+def test_a_session_that_its_last_test_ends_is_saved(everything):
+    outcome = everything.bench(REPLAY, BROKEN, "-x", "--ansor-save=main")
+    assert outcome.code == 1, outcome.text
+    [path] = (everything.root / ".ansor_bench").glob("*.json")
+    assert len(read_result(path).cases) == 3
+    gates = ("--ansor-max-early-search-ratio=0.1", BROKEN)
+    stopped = everything.bench(REPLAY, *gates, "-x", "--ansor-save=main")
+    assert "not saved: --ansor-save: not all has run yet" in stopped.out
 
 
 def test_false_alarms_are_shared_out_between_cases_and_suite(everything):
