@@ -383,13 +383,13 @@ class Bench:
         is_whole = ran_all(session) and self._source.is_whole and self._is_whole
         self._saving.store(result, is_whole)
         self._fail_unless_written()
+        if self._saving.unwritten:
+            self._source.leave_open()
 
     def _fail_unless_written(self) -> None:
         """Fail the session if something could not be written, or is not in what was."""
         if self._over is not None and (self._saving.unwritten or not self._is_whole):
             self._over.exitstatus = self._over.exitstatus or pytest.ExitCode.TESTS_FAILED
-        if self._saving.unwritten:
-            self._source.leave_open()
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print the table of everything that finished, and write the reports."""

@@ -55,13 +55,17 @@ class Saving:
                 write_result(result, path)
 
     def store(self, result: Result, is_whole: bool) -> None:
-        """Store the result if that was asked for; in part it is none to compare with."""
+        """Store the result if that was asked for; in part it is none to compare with.
+
+        A session whose result file is missing goes on, and stores it then.
+        """
         name = self._files.save or (_autosave_name(result) if self._files.autosave else None)
         if name is None:
             return
         flag = flag_of("files.save" if self._files.save else "files.autosave")
-        if not is_whole:
-            self._notes.append(f"not saved: {flag}: not all has run yet")
+        if not is_whole or self._unwritten:
+            why = f"{flag_of('files.json')} was not written" if is_whole else "not all has run yet"
+            self._notes.append(f"not saved: {flag}: {why}")
             return
         with self._written(flag):
             path = save_numbered(result, self._root / self._files.storage, name)

@@ -70,7 +70,6 @@ class Searches:
         self._cases: dict[str, Case] = {}
         self._open = dict[str, bool]()  # by test that can go on, whether it was cut short
         self._finished = False
-        self._learnt = False  # with another model it cannot be resumed
         self._over: pytest.Session | None = None  # once it is
         self._others: Result | None = None  # what other processes have measured
         self._reference = self._saved_reference()
@@ -246,7 +245,7 @@ class Searches:
 
     def leave_open(self) -> None:
         """Conclude no journal whose result could not be written, so that it can be resumed."""
-        if self._finished and not self._learnt:
+        if self._finished:
             self._finished = False
             self._tell_how_to_go_on()
 
@@ -337,7 +336,6 @@ class Searches:
         """Add what this session has measured to the user's own model."""
         if self._learning is None:
             return
-        self._learnt = True
         cases = self._cases
         try:
             learnt = self._learning.learn(

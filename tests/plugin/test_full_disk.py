@@ -41,8 +41,8 @@ def test_results_that_do_not_fit_leave_nothing_behind(saved):
     words = (REPLAY, "--ansor-json=out/result.json", "--ansor-save=main")
     with files_of_at_most(1024):
         outcome = saved.bench(*words)
-    check_told(outcome, "not written: --ansor-json: bad result file", "not written: --ansor-save: ")
-    assert outcome.out.count(NO_ROOM) == 2
+    unsaved = "not saved: --ansor-save: --ansor-json was not written"
+    check_told(outcome, "not written: --ansor-json: bad result file", NO_ROOM, unsaved)
     assert "1 passed" in outcome.out
     folders = (saved.root / "out", saved.root / ".ansor_bench")
     assert [path for folder in folders for path in folder.rglob("*")] == []
@@ -67,14 +67,22 @@ def test_a_file_that_is_written_in_the_end_is_no_failure(saved):
 
 
 @pytest.mark.usefixtures("fast_engine")
-@pytest.mark.parametrize("option", ["json=", "report=csv:"])
-def test_a_result_that_could_not_be_written_is_written_when_resumed(project, option):
-    outcome = project.bench(f"--ansor-{option}/dev/full")
+def test_a_result_that_could_not_be_written_is_written_when_resumed(project):
+    outcome = project.bench("--ansor-json=/dev/full", "--ansor-save=main")
     check_told(outcome, "not written: --ansor-", "where this stopped: --ansor-resume=0001")
-    again = project.bench("--ansor-json=result.json", "--ansor-resume")
+    again = project.bench("--ansor-json=result.json", "--ansor-save=main", "--ansor-resume")
     assert again.code == 0, again.text
     assert "to go on" not in again.out
     assert len(project.json("result.json")["cases"]) == 1
+    assert len([*(project.root / ".ansor_bench").glob("*.json")]) == 1
+
+
+@pytest.mark.usefixtures("fast_engine")
+def test_a_report_that_could_not_be_written_leaves_nothing_to_go_on_with(project):
+    outcome = project.bench("--ansor-report=csv:/dev/full", "--ansor-save=main")
+    check_told(outcome, "not written: --ansor-report csv:/dev/full")
+    assert "to go on" not in outcome.out
+    assert read_journal(project.root / ".ansor_bench" / "journals" / "0001.jsonl").finished
 
 
 @pytest.mark.usefixtures("fast_engine")
