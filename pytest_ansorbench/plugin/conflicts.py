@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -41,38 +42,50 @@ def check_session(config: pytest.Config, settings: Settings) -> None:
 def _check_processes(config: pytest.Config, settings: Settings) -> None:
     """Refuse test processes beside each other, unless each measures somewhere else."""
     shares = config.getoption("dist", default="no") != "no"
-    several = shares and bool(config.getoption("tx", default=None))  # -n sets both
-    if settings.replay or not (several or workers.is_worker(config)):
+    specs = config.getoption("tx", default=None) if shares else None  # -n sets both
+    if settings.replay or not (specs or workers.is_worker(config)):
         return
-    if several:
-        cluster = settings.cluster.address
-        if cluster is not None and not cluster.scheduler:
+    flag = "-n" if config.getoption("numprocesses", default=None) else "--tx"
+    if specs:
+        cluster, beside = settings.cluster.address, _most_on_a_machine(specs) > 1
+        if beside and cluster is not None and not cluster.scheduler:
             raise pytest.UsageError(
-                "bad option -n: each process would start workers of its own on this machine; start "
-                "a scheduler and workers once, and give --ansor-cluster their address"
+                f"bad option {flag}: each process would start workers of its own on this machine; "
+                "start a scheduler and workers once, and give --ansor-cluster their address"
             )
-        if cluster is None and settings.remote.tracker is None:
+        if beside and cluster is None and settings.remote.tracker is None:
             raise pytest.UsageError(
-                "bad option -n: live searches cannot share a machine with other test processes; "
-                "run pytest --ansor-bench without -n, or with -n 0 (--ansor-replay takes any -n, "
-                "and so does --ansor-cluster; --ansor-rpc takes as many as the tracker has "
-                "devices; --ansor-shard runs a part of the session on each of several machines)"
+                f"bad option {flag}: live searches cannot share a machine with other test "
+                f"processes; run pytest --ansor-bench without {flag}, or with -n 0 (--ansor-replay "
+                f"takes any {flag}, and so does --ansor-cluster; --ansor-rpc takes as many as the "
+                "tracker has devices; --ansor-shard runs a part of the session on each of several "
+                "machines)"
             )
         if settings.resume is not None:
             raise pytest.UsageError(
-                "bad option -n: each process has a journal of its own; resume them one by one, "
-                "without -n"
+                f"bad option {flag}: each process has a journal of its own; resume them one by "
+                f"one, without {flag}"
             )
         if settings.files.learn is not None:
             raise pytest.UsageError(
-                "bad option -n: each process has a journal of its own, and a model learns from "
-                "one; learn without -n"
+                f"bad option {flag}: each process has a journal of its own, and a model learns "
+                f"from one; learn without {flag}"
             )
     if settings.has_suite_gates:
         raise pytest.UsageError(
-            "bad option -n: a gate of the suite is about the runs of all processes; hold the "
-            "result against it with ansor-bench show, or run without -n"
+            f"bad option {flag}: a gate of the suite is about the runs of all processes; hold the "
+            f"result against it with ansor-bench show, or run without {flag}"
         )
+
+
+def _most_on_a_machine(specs: Sequence[str]) -> int:
+    """How many processes a machine has at most, e.g. 3 by `popen` and `2*popen//python=python3`."""
+    machines = Counter[str]()
+    for spec in specs:
+        times, _, rest = spec.partition("*")
+        number, where = (int(times), rest) if times.isdecimal() else (1, spec)
+        machines["popen" if "popen" in where.split("//") else where] += number
+    return max(machines.values(), default=0)
 
 
 def _read(settings: Settings, storage: Path) -> Iterator[Path]:

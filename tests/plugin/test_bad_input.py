@@ -77,13 +77,24 @@ def test_bad_ini_values_are_named(project):
     assert "bad ini option ansor_repeats 'none': expected" in refusal(project.bench())
 
 
-@pytest.mark.parametrize("words", [["-n", "2"], ["--tx", "2*popen", "--dist", "load"]])
-def test_live_searches_refuse_to_share_the_machine(project, words):
-    assert "bad option -n: live searches cannot share" in refusal(project.bench(*words))
+@pytest.mark.parametrize(
+    ("words", "flag"),
+    [
+        (["-n", "2"], "-n"),
+        (["--tx", "2*popen", "--dist", "load"], "--tx"),
+        (["--tx", "popen", "--tx", "1*popen//python=python3", "--dist", "load"], "--tx"),
+        (["--tx", "2*ssh=a", "--dist", "load"], "--tx"),
+    ],
+)
+def test_live_searches_refuse_to_share_the_machine(project, words, flag):
+    assert f"bad option {flag}: live searches cannot share" in refusal(project.bench(*words))
 
 
-def test_one_process_shares_the_machine_with_none(project):
-    assert project.bench("-n", "0", "--collect-only").code == 0
+@pytest.mark.parametrize(
+    "words", [["-n", "0"], ["-n", "1"], ["--dist", "load", "--tx", "ssh=a", "--tx", "ssh=b"]]
+)
+def test_one_process_shares_the_machine_with_none(project, words):
+    assert project.bench(*words, "--collect-only").code == 0
 
 
 def test_a_strategy_registered_twice_is_refused(project):
