@@ -78,6 +78,7 @@ class Bench:
         self._unasked = Counter[str]()  # gates that no test has asked for, in words
         self._shards: Shards | None = None
         self._is_whole = True  # whether all that processes of pytest-xdist have run is here
+        self._have_run = True  # whether they have run all of it
         self._over: pytest.Session | None = None  # once it is
         self._began_s = time.monotonic()
 
@@ -358,6 +359,7 @@ class Bench:
             self._is_whole = False
         if handed is None:
             return
+        self._have_run &= handed.is_whole
         if self._baseline is not None:
             self._baseline.changes += handed.changes
         self._suite.adopt(handed)
@@ -368,11 +370,12 @@ class Bench:
 
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         """Store the result."""
-        if workers.is_worker(self._config):
-            workers.send(self._config, self._handed())
-            return
         if self._shards is not None and exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
             session.exitstatus = pytest.ExitCode.OK  # more shards than there is to share out
+        has_run = ran_all(session) and self._source.is_whole
+        if workers.is_worker(self._config):
+            workers.send(self._config, replace(self._handed(), is_whole=has_run))
+            return
         self._over = session
         result = self._result()
         nothing = not result.cases and result.shards is None
@@ -380,8 +383,7 @@ class Bench:
             return
         result = replace(result, suites=self._verdicts(result), lost=self._suite.lost)
         self._saving.write_json(result)
-        is_whole = ran_all(session) and self._source.is_whole and self._is_whole
-        self._saving.store(result, is_whole)
+        self._saving.store(result, has_run and self._have_run and self._is_whole)
         self._fail_unless_written()
         if self._saving.unwritten:
             self._source.leave_open()

@@ -11,7 +11,7 @@ from pytest_ansorbench.plugin import workers
 from pytest_ansorbench.plugin.searches import Searches
 from pytest_ansorbench.plugin.workers import Handed
 from pytest_ansorbench.storage import write_result
-from tests.plugin.project import SAVED_CASES
+from tests.plugin.project import CONFTEST, SAVED_CASES
 from tests.plugin.test_replay import table
 from tests.saved_cases import SAVED, result_of
 
@@ -98,6 +98,32 @@ def test_a_process_that_stops_is_taken_over_once_and_one_that_dies_is_told(
     assert ("what process gw0 has run is missing: it died" in outcome.out) == told
     written = everything.json("out.json")["cases"] if cases else []
     assert [case["case"] for case in written] == cases
+
+
+GIVES_UP = """
+from contextlib import ExitStack
+from tests.plugin.conftest import measuring_fast
+
+def pytest_configure(config):
+    if hasattr(config, "workerinput"):
+        stack = ExitStack()
+        stack.enter_context(measuring_fast(compiles=False, fails_at=9))
+        config.add_cleanup(stack.close)
+"""
+
+
+def test_what_processes_have_run_in_part_is_not_saved(project):
+    """The engine of the only one gives up in its second case."""
+    project.write("conftest.py", CONFTEST + GIVES_UP)
+    two = "from tests.bench.conftest import Another\nfrom tests.faults"
+    project.replace("test_cases.py", "from tests.faults", two)
+    project.replace("test_cases.py", "[Doubling()]", "[Doubling(), Another()]")
+    outcome = project.bench("-n1", "--ansor-save=main", "--ansor-json=out.json")
+    assert outcome.code == 1, outcome.text
+    assert "the measurement engine gave up: planted" in outcome.out
+    assert [case["case"] for case in project.json("out.json")["cases"]] == ["doubling"]
+    assert "not saved: --ansor-save: not all has run yet" in outcome.out
+    assert not [*(project.root / ".ansor_bench").glob("*.json")]
 
 
 def test_what_does_not_fit_other_processes_is_told_and_the_rest_kept(pytestconfig, tmp_path):
