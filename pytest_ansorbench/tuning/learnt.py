@@ -46,9 +46,8 @@ def equipped(
     learning = LearningFolder(folder / FOLDER)
     asked = {*cases}
     seen = {(one.case, one.version) for one in past.entries if isinstance(one, CaseEntry)}
-    begun = {case for case, _ in seen}
-    new = {one for one in asked - seen if past.finished or one[0] in begun}
-    if new or {case for case, _ in asked} != {*past.session.cases}:
+    known = asked <= seen if past.finished else bool(asked & seen)
+    if not known or {case for case, _ in asked} != {*past.session.cases}:
         progress.note("learning from what was tuned here before")
         try:
             learnt, _, _ = _learn(learning, past).partition(";")

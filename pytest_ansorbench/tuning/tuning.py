@@ -40,7 +40,6 @@ from pytest_ansorbench.tuning.learnt import equipped
 from pytest_ansorbench.tuning.settings import as_networks_run
 from pytest_ansorbench.winners import Winner, replace_database, winners_of_case
 from pytest_ansorbench.workloads import Case
-from pytest_ansorbench.workloads.case import case_version
 from pytest_ansorbench.yardsticks import check_peer
 from pytest_ansorbench.yardsticks.kernel import NoKernel
 
@@ -145,17 +144,14 @@ class Tuning:
         with self._writing():
             self._until_closed.enter_context(alone_in(self._folder))
         past = newest(self._folder, self._tell)
-        strategy = self._strategy
-        if self._settings.cluster.address is None:  # whose workers do not have this folder
-            asked = [(case.id, case_version(case, case.tasks())) for case in self._cases]
-            strategy = equipped(strategy, past, asked, self._folder, progress, self._tell)
-        planned = [self._planned(case, strategy, past) for case in self._cases]
+        planned = [self._planned(case, past) for case in self._cases]
         self._entries = [one.entry for one in planned]
         recorded = self._settings.to_json()
         executor = executor_of(
             self._settings, root=self._root, storage=self._folder, tell=self._tell
         )
         self._until_closed.callback(executor.close)
+        strategy = self._strategy
         if past is not None:
             begun = replace(
                 past.session,
@@ -167,6 +163,9 @@ class Tuning:
                 cases=tuple(self._ids),
             )
             check_goes_on(executor, begun.machine)
+            if self._settings.cluster.address is None:  # whose workers do not have this folder
+                asked = [(one.entry.case, one.entry.version) for one in planned]
+                strategy = equipped(strategy, past, asked, self._folder, progress, self._tell)
             past = replace(past, session=begun)
         if self._command:
             with self._writing():
@@ -287,7 +286,7 @@ class Tuning:
                 except NoKernel as error:
                     raise MisfitError("reference_kernels", library, f"{case.id}: {error}") from None
 
-    def _planned(self, case: Case, strategy: Strategy, past: Past | None) -> _Planned:
+    def _planned(self, case: Case, past: Past | None) -> _Planned:
         settings, tasks = self._settings, tuple(case.tasks())
         plan = Plan(
             runs=run_plan(settings),
@@ -300,7 +299,7 @@ class Tuning:
             case.id,
             case,
             tasks,
-            [strategy],
+            [self._strategy],
             plan,
             conditions=conditions_of(settings),
             root=self._root,

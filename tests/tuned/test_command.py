@@ -523,10 +523,15 @@ def test_a_folder_outlives_packages(place, monkeypatch):
 
 @fast
 def test_a_folder_of_another_machine_is_refused(place, capsys, monkeypatch):
+    """Nothing is learnt for a call that is refused, which a small budget is as well."""
     assert place.quickly("models:product", "--trials", "2") == 0
     before = place.past().entries, (place.out / "command.txt").read_text()
+    learning = ("models:network", "--strategy", "draft+transfer", "--trials")
+    assert place.tune(*learning, "1") == 2
     now_with(monkeypatch, cpu="another")
-    assert place.quickly("models:product", "--trials", "4") == 2
+    assert place.tune(*learning, "8") == 2
     err = capsys.readouterr().err
+    assert "bad --trials 1: expected at least" in err
     assert "bad -o 'out': the run was begun on another machine (cpu: " in err
     assert before == (place.past().entries, (place.out / "command.txt").read_text())
+    assert not (place.out / "learnt").exists()

@@ -8,6 +8,7 @@ import json
 import pytest
 
 from pytest_ansorbench.cli import tune as command
+from pytest_ansorbench.storage.entries import CaseEntry
 from pytest_ansorbench.strategies import Registry
 from pytest_ansorbench.training.programs import programs_of
 from pytest_ansorbench.tuning.learnt import equipped
@@ -60,6 +61,20 @@ def test_a_stopped_call_learns_nothing_from_its_own_first_case(place, monkeypatc
         assert equipped(transfer, past, asked, place.out, shown, told.append) is transfer
         assert len(told) == len(shown.notes) == lines
     assert not (place.out / "learnt").exists()
+
+
+def test_a_stopped_call_of_other_versions_goes_on_with_what_it_began_with(place, monkeypatch):
+    words = ("models:product", "models:another", "--trials", "1")
+    for version, at in (("1", 2), ("2", 1)):
+        monkeypatch.setattr(BatchMatmul, "version", version, raising=False)
+        with monkeypatch.context() as patch:
+            patch.setattr(command, "_progress", lambda at=at: Interrupted(at))
+            assert place.quickly(*words) == 3
+    begun = [entry for entry in place.past().entries if isinstance(entry, CaseEntry)]
+    assert [entry.version for entry in begun if entry.case == ANOTHER.id] == ["1"]
+    monkeypatch.setattr("pytest_ansorbench.tuning.learnt._learn", lambda *_: 1 / 0)
+    asked = (Registry().get("draft+transfer"), place.past(), [(PRODUCT.id, "2"), (ANOTHER.id, "2")])
+    assert equipped(*asked, place.out, Recording(), lambda _: None) is asked[0]
 
 
 def test_what_two_searches_have_begun_with_is_learnt_once(place):
