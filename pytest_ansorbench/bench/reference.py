@@ -13,8 +13,10 @@ from pytest_ansorbench.search.candidates import unpack
 from pytest_ansorbench.search.task_search import Best
 from pytest_ansorbench.storage import fingerprint, machine_difference, package_difference
 from pytest_ansorbench.storage.entries import CaseEntry
+from pytest_ansorbench.training.learning import learns
 
 if TYPE_CHECKING:
+    from pytest_ansorbench.strategies import Strategy
     from pytest_ansorbench.workloads.case import Task
 
 
@@ -50,12 +52,12 @@ class SavedReference:
         return ""
 
     def runs(
-        self, entry: CaseEntry, machine: Mapping[str, Any]
+        self, reference: Strategy, entry: CaseEntry, machine: Mapping[str, Any]
     ) -> tuple[Mapping[int, StandIn], str]:
         """By seed, runs that may stand in for a reference's; and why there are none, or empty."""
-        if learnt := self.result.settings.get("learn"):
+        learnt, name = self.result.settings.get("learn"), reference.name
+        if learnt and learns(reference):
             return {}, f"its searches began with what was learnt in {learnt!r}"
-        name = entry.strategies[0]
         saved = [case for case in self.result.cases if case.case == entry.case]
         if not saved:
             return {}, "it has no such case"

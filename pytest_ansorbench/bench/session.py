@@ -142,9 +142,10 @@ class Session:
         self._histories[entry.label] = journal.history
         stand_ins: Mapping[int, StandIn] = {}
         if reference is not None:
-            reason = f"{strategies[0].name} is searched by another toolchain"
-            if not isinstance(strategies[0], HostedStrategy):
-                stand_ins, reason = reference.runs(entry, self.executor.machine)
+            own = strategies[0]
+            reason = f"{own.name} is searched by another toolchain"
+            if not isinstance(own, HostedStrategy):
+                stand_ins, reason = reference.runs(own, entry, self.executor.machine)
             if reason:
                 self._notes.append(f"{entry.label}: its reference is run anew: {reason}")
         block = Block(

@@ -56,17 +56,7 @@ class LearningFolder:
 
     def equipped(self, strategy: Strategy) -> Strategy:
         """The strategy with the user's model and experience in place of those that ship."""
-        cost_model, proposer, model = strategy.cost_model, strategy.proposer, self.model
-        if model is None:
-            return strategy
-        if isinstance(cost_model, PretrainedModel) and cost_model.path == SHIPPED:
-            strategy = replace(strategy, cost_model=replace(cost_model, path=model))
-        if isinstance(proposer, Draft) and proposer.experience is not None:
-            experience = proposer.experience
-            if experience.path == experience_beside(SHIPPED):
-                mine = replace(experience, path=experience_beside(model))
-                strategy = replace(strategy, proposer=replace(proposer, experience=mine))
-        return strategy
+        return strategy if self.model is None else _with(self.model, strategy)
 
     def learn(self, past: Past, tasks: Tasks) -> str:
         """Add what a session has measured, make the model anew, and say so in a line.
@@ -94,6 +84,23 @@ class LearningFolder:
             f"learnt: {added} programs added to {self.path}, {card['data']['programs']} in all; "
             "draft+transfer begins with them from the next session on"
         )
+
+
+def learns(strategy: Strategy) -> bool:
+    """Whether a strategy searches otherwise with what was learnt in a folder."""
+    return _with(Path(MODEL), strategy) is not strategy
+
+
+def _with(model: Path, strategy: Strategy) -> Strategy:
+    cost_model, proposer = strategy.cost_model, strategy.proposer
+    if isinstance(cost_model, PretrainedModel) and cost_model.path == SHIPPED:
+        strategy = replace(strategy, cost_model=replace(cost_model, path=model))
+    if isinstance(proposer, Draft) and proposer.experience is not None:
+        experience = proposer.experience
+        if experience.path == experience_beside(SHIPPED):
+            mine = replace(experience, path=experience_beside(model))
+            strategy = replace(strategy, proposer=replace(proposer, experience=mine))
+    return strategy
 
 
 def _name_of(past: Past) -> str:

@@ -20,6 +20,7 @@ from pytest_ansorbench.storage import (
     write_result,
 )
 from pytest_ansorbench.storage.entries import CaseEntry, RecordedEntry, RoundEntry
+from pytest_ansorbench.strategies import Registry
 from tests import interpreters
 from tests.bench.conftest import FINE, ONE, PLAN, TWO
 from tests.bench.test_session import Continued
@@ -119,23 +120,30 @@ def test_runs_of_a_network_are_those_of_the_same_scheduler(saved, target, tmp_pa
     )
     machine = FastEngine(target).machine
     otherwise = dataclasses.replace(saved, settings={"scheduler": "round-robin"})
-    assert SavedReference(otherwise, {}).runs(of_network, machine) == (
+    assert SavedReference(otherwise, {}).runs(ONE, of_network, machine) == (
         {},
         "its scheduler of tasks is 'round-robin', and now it is 'gradient'",
     )
     for result, case in ((saved, of_network), (otherwise, entry)):
-        found, reason = SavedReference(result, {}).runs(case, machine)
+        found, reason = SavedReference(result, {}).runs(ONE, case, machine)
         assert [*found] == [0, 1] and not reason
 
 
-def test_runs_that_began_with_what_was_learnt_do_not_stand_in(saved, target, tmp_path):
+def test_runs_that_began_with_what_was_learnt_do_not_stand_in_and_others_do(
+    saved, target, tmp_path
+):
     [journal] = list_journals(tmp_path / "then")
     entry = next(one for one in read_journal(journal).entries if isinstance(one, CaseEntry))
     learnt = dataclasses.replace(saved, settings={"learn": "own"})
-    assert SavedReference(learnt, {}).runs(entry, FastEngine(target).machine) == (
+    transfer = dataclasses.replace(Registry().get("draft+transfer"), name="one")
+    again, machine = SavedReference(learnt, {}), FastEngine(target).machine
+    assert again.runs(transfer, entry, machine) == (
         {},
         "its searches began with what was learnt in 'own'",
     )
+    default = dataclasses.replace(Registry().get("default"), name="one")
+    found, reason = again.runs(default, entry, machine)
+    assert [*found] == [0, 1] and not reason
 
 
 def test_an_arm_of_another_toolchain_is_run_anew_with_a_note(make_session, saved):
