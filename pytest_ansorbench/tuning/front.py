@@ -51,8 +51,9 @@ class Tuned:
         before_s: Seconds of a call without any schedule; None if that was not measured.
         after_s: Seconds of a call with the schedules; None if none works. Where they are slower
             than `before_s`, the module has none.
-        trials: Programs that were measured, those of earlier calls included.
-        search_s: Seconds that the search took, those of earlier calls included.
+        trials: Programs that were measured in the search that found the result, those of earlier
+            calls included; that is an earlier search where it found a faster one.
+        search_s: Seconds that this search took, those of earlier calls included.
         database: The best schedule of each task, a database of MetaSchedule's in memory.
         module: What TVM compiled. Of a network `relax.VirtualMachine(module, tvm.cpu())` is made of
             it; that of an operator has a function `main`, whose last arguments are the outputs.
