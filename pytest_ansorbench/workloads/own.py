@@ -132,6 +132,9 @@ class OwnOperator:
         from tvm import te
 
         try:
+            # A tensor gives something at any index: going through one never ends.
+            if not isinstance(tensors, Sequence):
+                raise TypeError(f"expected a sequence, not a {type(tensors).__name__}")
             return te.create_prim_func([*tensors])
         except Exception as error:  # TVM raises many types
             raise BadProgram(

@@ -169,8 +169,12 @@ def test_what_cannot_be_tuned_is_refused_with_its_tasks(made, message):
 
 @pytest.mark.parametrize(
     "made, cause",
-    [(lambda: None, "must be an iterable"), (lambda: [*scaled_sum()][1:], "IsArg")],
-    ids=["nothing", "an input is missing"],
+    [
+        (lambda: None, "not a NoneType"),
+        (lambda: scaled_sum()[-1], "expected a sequence, not a Tensor"),
+        (lambda: [*scaled_sum()][1:], "IsArg"),
+    ],
+    ids=["nothing", "a single tensor", "an input is missing"],
 )
 def test_tensors_that_make_no_program_are_refused_with_the_cause(made, cause):
     with pytest.raises(
