@@ -34,7 +34,13 @@ def sentence(error: Exception) -> str | None:
     from pytest_ansorbench.storage import MissingResultError, StorageError
     from pytest_ansorbench.strategies import StrategyError
     from pytest_ansorbench.winners import DatabaseError
-    from pytest_ansorbench.workloads import ImportFailed, OpenShape, UnknownCase
+    from pytest_ansorbench.workloads import (
+        BadInputs,
+        BadProgram,
+        ImportFailed,
+        OpenShape,
+        UnknownCase,
+    )
 
     if isinstance(error, MissingResultError):
         return f"{error}; pytest --ansor-bench --ansor-save NAME saves one"
@@ -50,7 +56,7 @@ def sentence(error: Exception) -> str | None:
         return f"{error} ({notes})" if notes else str(error)
     told = (
         *(Refusal, ToolchainError, EngineError, TrackerError, PackedError, ColumnError),
-        *(StorageError, ImportFailed, UnknownCase),
+        *(StorageError, ImportFailed, UnknownCase, BadInputs, BadProgram),
     )
     return str(error) if isinstance(error, told) else None
 

@@ -495,6 +495,38 @@ def test_tasks_of_what_is_not_there_are_refused_in_a_line(arguments, message, ca
     assert message in err and err.count("\n") == 1
 
 
+UNTUNABLE = """
+from pytest_ansorbench.workloads import from_te, from_tir
+from tests.workloads.odd_programs import scalar_argument
+from tests.workloads.test_workloads_own import scaled_sum
+
+def scalar():
+    return from_tir("scaled", scalar_argument)
+
+def misspelt():
+    return from_te("sum", scaled_sum, lambda x, y: 2 * x + y, inputs={"z": (0, 1)})
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("scalar", "argument 1 of 'scaled', 'a', is a scalar"),
+        ("misspelt", "unknown input 'z' in inputs: expected 'x', 'y'"),
+    ],
+)
+def test_tasks_of_what_cannot_be_tuned_are_refused_in_a_line(
+    name, message, tmp_path, monkeypatch, capsys
+):
+    (tmp_path / "untunable.py").write_text(UNTUNABLE)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    assert main(["tasks", f"untunable:{name}"]) == 2
+    err = capsys.readouterr().err
+    assert message in err and err.count("\n") == 1
+    sys.modules.pop("untunable")
+
+
 def test_merge_needs_a_file_to_write(result_file, capsys):
     with pytest.raises(SystemExit) as exited:
         main(["merge", result_file()])
