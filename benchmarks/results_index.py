@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import sys
 import textwrap
 from collections.abc import Iterator, Sequence
@@ -104,12 +105,15 @@ def _measured(entry: Entry) -> str:
 
 
 def _folded(commands: Sequence[str]) -> str:
-    return "\n".join(
+    """Commands on lines that fit, none of them broken within quotes."""
+    kept = [re.sub(r"'[^']*'", lambda quote: quote[0].replace(" ", "\0"), one) for one in commands]
+    folded = "\n".join(
         " \\\n  ".join(
             textwrap.wrap(command, WIDTH - 4, break_long_words=False, break_on_hyphens=False)
         )
-        for command in commands
+        for command in kept
     )
+    return folded.replace("\0", " ")
 
 
 def main() -> None:

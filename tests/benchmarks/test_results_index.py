@@ -5,8 +5,11 @@ from __future__ import annotations
 import gzip
 import json
 import re
+import shlex
 
 import pytest
+
+from tests.pages import blocks
 
 MEGABYTE = 10**6
 
@@ -52,6 +55,13 @@ def test_runs_are_as_many_as_are_told(results_index):
 def test_its_lines_fit_a_screen(results_index):
     page = results_index.index(results_index.entries())
     assert max(map(len, page.splitlines())) <= results_index.WIDTH == 120
+
+
+def test_a_command_that_is_copied_has_the_words_of_the_manifest(results_index):
+    listed = results_index.entries()
+    for entry, block in zip(listed, blocks(results_index.index(listed), "sh"), strict=True):
+        copied = [word for word in shlex.split(block) if word != "\n"]  # where a line is continued
+        assert copied == [word for command in entry.command for word in shlex.split(command)]
 
 
 def test_a_clone_is_light(results_index):
