@@ -9,6 +9,7 @@ import shlex
 
 import pytest
 
+from tests.benchmarks.conftest import BENCHMARKS
 from tests.pages import blocks
 
 MEGABYTE = 10**6
@@ -62,6 +63,18 @@ def test_a_command_that_is_copied_has_the_words_of_the_manifest(results_index):
     for entry, block in zip(listed, blocks(results_index.index(listed), "sh"), strict=True):
         copied = [word for word in shlex.split(block) if word != "\n"]  # where a line is continued
         assert copied == [word for command in entry.command for word in shlex.split(command)]
+
+
+def test_a_command_finds_the_plugin_of_the_benchmarks_that_it_names(results_index):
+    found = [
+        command
+        for entry in results_index.entries()
+        for command in entry.command
+        for name in re.findall(r" -p (\w+) ", command)
+        if (BENCHMARKS / f"{name}.py").is_file()
+    ]
+    assert found
+    assert all(command.startswith("PYTHONPATH=benchmarks ") for command in found)
 
 
 def test_a_clone_is_light(results_index):
