@@ -65,6 +65,38 @@ def test_a_command_that_is_copied_has_the_words_of_the_manifest(results_index):
         assert copied == [word for command in entry.command for word in shlex.split(command)]
 
 
+def entry_of(results_index, name):
+    """The entry of a file, and its text."""
+    [entry] = [one for one in results_index.entries() if one.files == (name,)]
+    return entry, (results_index.RESULTS / name).read_text(encoding="utf-8")
+
+
+def ids(words):
+    """Those words that are ids of cases."""
+    return {word for word in words if re.fullmatch(r"\w[\w-]*-\w*\d", word)}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "draft-ablations.txt",
+        "draft-networks-in-place.txt",
+        "draft-networks-lonely.txt",
+        "networks.txt",
+    ],
+)
+def test_cases_are_those_that_the_commands_name(results_index, name):
+    entry, text = entry_of(results_index, name)
+    rows = re.findall(r"^\S+(?= )", text, re.MULTILINE)
+    assert ids(rows) == ids(re.split(r"[\s,=]", "\n".join(entry.command))) != set()
+
+
+def test_seeds_are_as_many_as_the_command_says(results_index):
+    entry, text = entry_of(results_index, "network_caches.txt")
+    seeds = {line.split()[1] for line in text.splitlines()[2:]}
+    assert entry.command == (f"python benchmarks/network_caches.py --seeds {len(seeds)}",)
+
+
 def test_a_command_finds_the_plugin_of_the_benchmarks_that_it_names(results_index):
     found = [
         command
