@@ -84,7 +84,7 @@ class Draw:
         elif is_float(kind):
             low, high = self.floats
         elif one.bound is not None:
-            low, high = 0, one.bound
+            low, high = 0, min(one.bound, _limits(kind)[1])
         elif self.ones and (kind.kind == "b" or kind.itemsize > 1):
             return np.ones(one.shape, kind)
         else:

@@ -44,6 +44,12 @@ def test_an_index_is_within_its_bound(bound):
     assert set(array) == set(range(bound))
 
 
+@pytest.mark.parametrize(("dtype", "most"), [("int8", 127), ("uint8", 255)])
+def test_an_index_of_a_narrow_type_is_one_that_the_type_has(dtype, most):
+    [array] = Draw([Input(dtype, (5000,), bound=1000)], FLOAT_RANGES[0])(0)
+    assert (array.min(), array.max()) == (0, most)
+
+
 def test_masks_are_ones_where_that_is_asked_for():
     inputs = [X, MASK, Input("bool", (50,)), Input("int8", (50,)), Input("int64", (9,), bound=7)]
     x, mask, truth, quantized, index = Draw(inputs, FLOAT_RANGES[0], ones=True)(0)
