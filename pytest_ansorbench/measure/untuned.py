@@ -20,6 +20,7 @@ from pytest_ansorbench.workloads.case import (
 from pytest_ansorbench.workloads.checking import best_check, check_of
 from pytest_ansorbench.workloads.dataflow import Rounding, task_inputs
 from pytest_ansorbench.workloads.inputs import BadInputs, Ways, draws
+from pytest_ansorbench.workloads.networks.kernelbench import KernelBenchNetwork
 from pytest_ansorbench.workloads.networks.main_inputs import main_inputs
 from pytest_ansorbench.workloads.signature import REDUCTION, SPATIAL, nodes
 
@@ -107,10 +108,10 @@ def network_check(
     share, check, call_s = _computed(engine, program, case.draws(inputs), rounding, weights)
     if not share:
         names = ", ".join(repr(one.name) for one in inputs)
-        raise BadInputs(
-            f"its outputs are the same for all inputs tried, or no numbers; give {names}, e.g. "
-            f"inputs={{{inputs[0].name!r}: (0, 10)}} or an .npz file"
-        )
+        cure = f"give {names}, e.g. inputs={{{inputs[0].name!r}: (0, 10)}} or an .npz file"
+        if isinstance(case, KernelBenchNetwork):
+            cure = "change its get_inputs, or leave the problem out"
+        raise BadInputs(f"its outputs are the same for all inputs tried, or no numbers; {cure}")
     if isinstance(case, RewrittenNetwork) and case.original is not None:
         check = _by_original(engine, case.original, check, len(inputs), rounding)
     return check, call_s

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from pytest_ansorbench import workloads
-from pytest_ansorbench.workloads import ImportFailed, from_kernelbench
+from pytest_ansorbench.measure.untuned import network_check
+from pytest_ansorbench.workloads import BadInputs, ImportFailed, from_kernelbench
 from pytest_ansorbench.workloads.networks.main_inputs import main_inputs
 from tests.inference import infer
 
@@ -137,6 +138,13 @@ def test_what_is_no_problem_is_refused_in_a_sentence(tmp_path, text, sizes, mess
     with pytest.raises(ImportFailed, match=message) as caught:
         from_kernelbench(path, **sizes).tasks()
     assert str(caught.value).startswith(f"bad model file {str(path)!r}: ")
+
+
+def test_outputs_that_say_nothing_are_refused_with_a_cure_that_there_is(problem, fast_engine):
+    case = from_kernelbench(problem, features=8, rows=4, factor=0.0)
+    cure = "no numbers; change its get_inputs, or leave the problem out$"
+    with pytest.raises(BadInputs, match=cure):
+        network_check(fast_engine, case, case.program(), case.tasks())
 
 
 def test_an_error_of_the_file_stays_its_own(tmp_path):
