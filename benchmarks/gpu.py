@@ -28,15 +28,16 @@ from pytest_ansorbench.measure.local.engine import local_engine
 from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.storage import read_journal
 from pytest_ansorbench.storage.entries import CaseEntry, RoundEntry
+from pytest_ansorbench.workloads import BatchMatmul, Conv2d, Softmax
 
 STRATEGIES: Final = "default,draft"
 SHAPES: Final = {
-    "matmul float16": (
-        "BatchMatmul(batch=1, m=1024, n=1024, k=1024, dtype='float16', accumulator='float16')"
+    "matmul float16": BatchMatmul(
+        batch=1, m=1024, n=1024, k=1024, dtype="float16", accumulator="float16"
     ),
-    "conv2d": "Conv2d.square(14, 256, 256, 3, 1, 1)",
-    "softmax": "Softmax(m=1536, n=128)",
-    "matmul float32": "BatchMatmul(batch=1, m=1024, n=1024, k=1024)",
+    "conv2d": Conv2d.square(14, 256, 256, 3, 1, 1),
+    "softmax": Softmax(m=1536, n=128),
+    "matmul float32": BatchMatmul(batch=1, m=1024, n=1024, k=1024),
 }
 """On compute capability 7.5 and above TVM's own space has tensor cores, for float16."""
 TESTS: Final = """
@@ -135,7 +136,7 @@ def measure_torch(into: Path) -> None:
 def measure(given: argparse.Namespace, over_s: float) -> None:
     """One session; Ctrl-C when the time is over."""
     tests = given.into / "test_gpu.py"
-    tests.write_text(TESTS.format(cases=", ".join(SHAPES.values())), encoding="utf-8")
+    tests.write_text(TESTS.format(cases=", ".join(map(repr, SHAPES.values()))), encoding="utf-8")
     options = {
         "strategy": STRATEGIES,
         "target": given.target,
@@ -173,10 +174,10 @@ def _run(command: Sequence[str], log: Path, patience_s: float) -> int:
 def report(into: Path) -> str:
     """What the folder has: the fastest kernel of each arm beside PyTorch's, failures, verdicts."""
     torch = _torch(into / "torch.txt")
-    labels = [*SHAPES]
+    labels = {case.id: label for label, case in SHAPES.items()}
     rows, failures = [], Counter[tuple[str, str]]()
-    for place, (case, rounds) in enumerate(_searched(into)):
-        name = labels[place] if place < len(labels) else case.case
+    for case, rounds in _searched(into):
+        name = labels.get(case.case, case.case)
         flops = case.tasks[0].flops
         best_s: defaultdict[str, list[float]] = defaultdict(list)
         spent_s: Counter[str] = Counter()
