@@ -4,7 +4,8 @@
 
 Tunes each network twice with the same seed and the strategy `optimized`, N trials a task: with warm
 caches, and with caches as in the network. The two builds are then measured side by side, end to
-end. With --json, seeds that the file has are not run again. Some 20 minutes a network and seed.
+end. With --json, seeds that the file has with as many trials are not run again. Some 20 minutes a
+network and seed.
 """
 
 from __future__ import annotations
@@ -42,11 +43,12 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="keep what is measured here, and go on there")
     given = parser.parse_args()
     notebook = Notebook(given.json)
+    rows = []
     for seed in range(given.seeds):
         for case_id in given.case.split(","):
             measure = partial(tuned_both_ways, case_id, seed, given.trials)
-            notebook.fill(measure, case=case_id, seed=seed)
-    print(report(notebook.pieces))
+            rows.append(notebook.fill(measure, case=case_id, seed=seed, trials=given.trials))
+    print(report(rows))
 
 
 def tuned_both_ways(case_id: str, seed: int, trials: int) -> dict[str, Any]:

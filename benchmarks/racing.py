@@ -10,7 +10,7 @@ from several sets of processes: that is taken for the truth. A policy's *regret*
 the schedule it crowned truly is than the best of them. How far its latency of the winner is off the
 winner's true latency, over that of the first candidate, is its *exaggeration*.
 
-With --json, cases that the file has are not measured again.
+With --json, cases that the file has with as many trials and passes are not measured again.
 """
 
 from __future__ import annotations
@@ -90,10 +90,12 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="keep what is measured here, and go on there")
     given = parser.parse_args()
     notebook = Notebook(given.json)
+    pieces = []
     for case in given.case.split(","):
         measure = partial(measure_case, case, given.trials, given.passes)
-        notebook.fill(measure, case=case)
-    print(report(notebook.pieces))
+        key = {"case": case, "trials": given.trials, "turns": given.passes}
+        pieces.append(notebook.fill(measure, **key))
+    print(report(pieces))
 
 
 def measure_case(case_id: str, trials: int, passes: int) -> dict[str, Any]:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from pytest_ansorbench.measure.local.machine import observe_machine
 
 
 @pytest.fixture
@@ -44,3 +48,37 @@ def test_a_file_of_something_else_is_not_gone_on_with(
     path.write_text(text, encoding="utf-8")
     with pytest.raises(SystemExit, match=told):
         notebook(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "measures", "option"),
+    [
+        ("network_caches", "tuned_both_ways", "--trials"),
+        ("racing", "measure_case", "--trials"),
+        ("racing", "measure_case", "--passes"),
+    ],
+)
+def test_a_case_is_measured_anew_with_another_option(
+    import_script: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    measures: str,
+    option: str,
+) -> None:
+    script, measured = import_script(name), []
+
+    def measure(*given: object) -> dict[str, Any]:
+        measured.append(given)
+        return {"passes": {}}
+
+    short = functools.partial(observe_machine, 0.001)
+    monkeypatch.setattr(import_script("notebook"), "observe_machine", short)
+    monkeypatch.setattr(script, measures, measure)
+    monkeypatch.setattr(script, "report", str)
+    kept = str(tmp_path / "kept.json")
+    for number in ("2", "3"):
+        argv = [name, "--case", "matmul", option, number, "--json", kept]
+        monkeypatch.setattr(sys, "argv", argv)
+        script.main()
+    assert len(measured) == 2
