@@ -61,8 +61,8 @@ def swept(folder: Path, tests: str, names: Sequence[str], **options: object) -> 
         found = _read(notes)
         if left[0] not in found and ended.returncode >= 0:
             raise SystemExit(f"the session ended with {ended.returncode} before its first test")
-        if ended.returncode < 0:
-            lost = next(name for name in left if name not in found)
+        lost = next((name for name in left if name not in found), None)
+        if ended.returncode < 0 and lost is not None:
             died = signal.Signals(-ended.returncode).name
             _note(notes, lost, f"the session died of {died}")
     found = _read(notes)

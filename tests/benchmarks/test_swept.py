@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from pytest_ansorbench.workloads.networks.relax_names import type_of
@@ -21,6 +23,10 @@ def test_program(ansor_bench, name):
         {}["x"]
     ansor_bench(Doubling())
 """
+DIES_LAST = r"""#!/bin/sh
+printf '["%s", "right"]\n' one two >> "$ANSOR_SWEPT_NOTES"
+kill -KILL $$
+"""
 
 
 @pytest.mark.slow
@@ -38,6 +44,17 @@ def test_each_is_told_whatever_becomes_of_it(import_script, tmp_path, monkeypatc
     assert swept.counts(told) == "tuned and right: 1 of 4"
     late = swept.swept(tmp_path, PLANTED, ["fine"], trials=2, round=2, **{"build-timeout": 0.001})
     assert late["fine"].startswith("doubling: random has no valid kernel: 2 of 2 trials build-")
+
+
+def test_a_session_that_dies_behind_its_last_test_keeps_what_it_noted(
+    import_script, tmp_path, monkeypatch
+):
+    swept = import_script("swept")
+    session = tmp_path / "session"
+    session.write_text(DIES_LAST)
+    session.chmod(0o700)
+    monkeypatch.setattr(sys, "executable", str(session))
+    assert swept.swept(tmp_path, "", ["one", "two"]) == {"one": "right", "two": "right"}
 
 
 def test_the_operators_are_many_and_make_programs(import_script):
