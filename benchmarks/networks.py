@@ -77,7 +77,7 @@ def measured(case_id: str) -> dict[str, Any]:
         "tunable": sum(task.tunable for task in described),
         "calls": sum(task.weight for task in tasks),
         "gflop": case.flops / 1e9,
-        "weights_mb": sum(array.nbytes for array in case.arguments()[1:]) / 1e6,
+        "weights_mb": sum(array.nbytes for array in case.weights()) / 1e6,
         "layers_s": layers_s,
         "fuse_s": fuse_s,
         "extract_s": extract_s,
