@@ -24,7 +24,7 @@ from pytest_ansorbench.cluster.work import SiteSettings
 from pytest_ansorbench.cores import threads_of, usable_cores
 from pytest_ansorbench.environment import MisfitError, ToolchainError, device_name
 from pytest_ansorbench.hosted import UnhostableError
-from pytest_ansorbench.measure.engine import EngineError, UntunedError
+from pytest_ansorbench.measure.engine import ElsewhereError, EngineError, UntunedError
 from pytest_ansorbench.measure.local.toolchains import joint_engine
 from pytest_ansorbench.measure.remote.engine import remote_engine
 from pytest_ansorbench.options.refusals import in_options
@@ -44,6 +44,7 @@ REFUSALS: Final = (
     BadModel,
     BadProgram,
     BudgetError,
+    ElsewhereError,
     EngineError,
     ImportFailed,
     ResumeError,

@@ -110,6 +110,7 @@ class Executor(Protocol):
         """Why a block that was begun on a machine cannot go on; empty if it can.
 
         Raises:
+            ElsewhereError: The case or a strategy can be made, or got, nowhere.
             EngineError: There is no machine any more.
         """
 
@@ -117,7 +118,7 @@ class Executor(Protocol):
         """Have a block carried out as soon as there is a place for it.
 
         Raises:
-            EngineError: Likewise.
+            ElsewhereError, EngineError: Likewise.
         """
 
     def receive(self) -> BlockEvent:

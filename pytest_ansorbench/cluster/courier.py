@@ -24,7 +24,8 @@ from pytest_ansorbench.workloads import BadInputs
 Outcome = Literal[
     "done",
     "unwanted",  # the session has cancelled the task
-    "unfit",  # for this worker
+    "unfit",  # the worker, for any block of the session
+    "unable",  # the worker, to make the case or a strategy
     "untuned",  # the case does not work even untuned
     "unresumable",  # the rounds to resume are of another case
     "broken",  # the engine
@@ -38,11 +39,16 @@ _ADVANCE_S: Final = 1.0
 
 
 class UnfitError(Exception):
-    """The worker cannot do what it was asked; the message says why."""
+    """The worker can carry out no block of the session; the message says why."""
+
+
+class UnableError(Exception):
+    """The worker cannot make the case or a strategy; the message says why."""
 
 
 _OUTCOMES: Final[Mapping[type[Exception], Outcome]] = {
     UnfitError: "unfit",
+    UnableError: "unable",
     UntunedError: "untuned",
     BadInputs: "untuned",
     ResumeError: "unresumable",

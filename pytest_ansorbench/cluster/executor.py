@@ -18,7 +18,7 @@ from pytest_ansorbench.cluster.pool import Helper, Pool
 from pytest_ansorbench.cluster.settings import RESOURCE
 from pytest_ansorbench.cluster.workers import block_key
 from pytest_ansorbench.codec import from_json
-from pytest_ansorbench.measure.engine import EngineError, UntunedError
+from pytest_ansorbench.measure.engine import ElsewhereError, EngineError, UntunedError
 from pytest_ansorbench.search import ResumeError
 from pytest_ansorbench.stats.noise_model import slice_ms_for
 from pytest_ansorbench.storage import fingerprint, from_line, machine_difference
@@ -79,6 +79,8 @@ class ClusterExecutor:
     _refreshed_s: float = field(default=0.0, init=False)
     _told: set[str] = field(default_factory=set, init=False)
     _losses: dict[int, int] = field(default_factory=dict, init=False)  # in a row, by seed
+    # Why workers cannot make the case under way, by address
+    _unable: dict[str, str] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
         from distributed import Queue
@@ -105,12 +107,12 @@ class ClusterExecutor:
 
     def block_misfit(self, machine: Mapping[str, Any]) -> str:
         """Why no worker can go on with what was begun on a machine."""
-        differences = [machine_difference(machine, one.machine) for one in self._workers()]
+        differences = [machine_difference(machine, one.machine) for one in self._able()]
         return "" if "" in differences else f"no worker has its machine ({differences[0]})"
 
     def submit(self, block: Block, watcher: Watcher) -> None:
         """Hand a block out; one with a past goes to a machine like the one it is of."""
-        past, fit = block.past, self._workers()
+        past, fit = block.past, self._able()
         if past is not None:
             fit = [one for one in fit if not machine_difference(past.begun.machine, one.machine)]
         key = block_key(self._session, block.case.id, block.seed, uuid.uuid4().hex[:4])
@@ -140,6 +142,7 @@ class ClusterExecutor:
                 submitted.future.cancel()
         self._submitted.clear()
         self._losses.clear()
+        self._unable.clear()
         self._inbox.clear()
         self._happened.clear()
 
@@ -180,6 +183,14 @@ class ClusterExecutor:
             self.note(f"waiting for a worker, {self.patience_s:g} s at most")
             self._wait_for_workers()
         return [*self.pool.fit.values()]
+
+    def _able(self) -> list[Helper]:
+        """Those that fit and can make the case, as far as is known: ElsewhereError if none can."""
+        able = [one for one in self._workers() if one.address not in self._unable]
+        if not able:
+            why = "; ".join(dict.fromkeys(self._unable.values()))
+            raise ElsewhereError(f"no worker can carry out {why}")
+        return able
 
     def _wait_for_workers(self) -> None:
         """Wait until at least one worker fits: EngineError if none did in time.
@@ -293,6 +304,10 @@ class ClusterExecutor:
             self.pool.refuse(submitted.address, reason)
             self._tell()
             self._lose(submitted, f"worker {submitted.worker} does not fit: {reason}")
+        elif outcome == "unable":
+            self._unable[submitted.address] = f"{submitted.block.case.id}: {reason}"
+            self.note(f"{submitted.what} is not for worker {submitted.worker}: {reason}")
+            self._cut(submitted, reason)
         elif outcome == "untuned":
             raise UntunedError(reason)
         elif outcome == "unresumable":

@@ -12,7 +12,7 @@ from types import ModuleType
 from pytest_ansorbench.bench.blocks import Block, Watcher
 from pytest_ansorbench.bench.site import Site
 from pytest_ansorbench.bench.yardsticks import YardstickPlan
-from pytest_ansorbench.cluster.courier import UnfitError
+from pytest_ansorbench.cluster.courier import UnableError, UnfitError
 from pytest_ansorbench.cluster.pool import difference, identify
 from pytest_ansorbench.environment import ToolchainError
 from pytest_ansorbench.measure.settings import EngineSettings
@@ -62,12 +62,12 @@ class LiveWork:
             block: Block = cloudpickle.loads(self.block)
             tasks = tuple(block.case.tasks())
         except Exception as error:  # whatever a module raises that is not there, or is another
-            raise UnfitError(
+            raise UnableError(
                 f"the case or a strategy cannot be made there: {type(error).__name__}: {error}"
             ) from None
         version = case_version(block.case, tasks)
         if version != block.version:
-            raise UnfitError(f"{block.case.id} is version {version} and not {block.version}")
+            raise UnableError(f"it is version {version} there and not {block.version}")
         return replace(block, tasks=tasks)
 
     def _site(self) -> Site:

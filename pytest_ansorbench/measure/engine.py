@@ -31,6 +31,10 @@ class UntunedError(RuntimeError):
     """A program that cannot be compiled or run even as it is; the message says why."""
 
 
+class ElsewhereError(Exception):
+    """A case or a strategy that fails in another process, or does not get there; it says how."""
+
+
 class CrashedError(UntunedError):
     """A program that fails when it is called: other inputs may do."""
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pytest_ansorbench.bench.blocks import Block
-from pytest_ansorbench.cluster.courier import UnfitError
+from pytest_ansorbench.cluster.courier import UnableError, UnfitError
 from pytest_ansorbench.cluster.work import LiveWork
 from pytest_ansorbench.measure.engine import EngineError, UntunedError
 from pytest_ansorbench.search import ResumeError
@@ -18,6 +18,7 @@ from pytest_ansorbench.storage import from_line
 
 ERRORS = {
     "unfit": UnfitError,
+    "unable": UnableError,
     "untuned": UntunedError,
     "unresumable": ResumeError,
     "broken": EngineError,

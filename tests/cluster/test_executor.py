@@ -11,10 +11,10 @@ from itertools import chain
 
 import pytest
 
-from pytest_ansorbench.bench import RepeatsUntilSettled
+from pytest_ansorbench.bench import FixedRepeats, RepeatsUntilSettled
 from pytest_ansorbench.cluster.settings import RESOURCE
 from pytest_ansorbench.cluster.workers import block_key
-from pytest_ansorbench.measure.engine import EngineError, UntunedError
+from pytest_ansorbench.measure.engine import ElsewhereError, EngineError, UntunedError
 from pytest_ansorbench.search import ResumeError
 from pytest_ansorbench.stats.looks import Looks
 from pytest_ansorbench.storage import from_line, read_journal
@@ -375,6 +375,19 @@ def test_a_worker_that_finds_itself_unfit_is_left_alone(three_workers, recorded,
     ):
         assert carried_out(session) == recorded[0]
     assert sum("is refused: it is unfit" in note for note in notes) == 1
+
+
+def test_workers_that_cannot_make_one_case_carry_out_the_next(three_workers, recorded, tmp_path):
+    faults = (Fault("unable", after=0), Fault("unable", 0, 1, str(tmp_path / "unable")))
+    with session_with(three_workers, recorded, tmp_path, faults=faults) as (session, work_of):
+        wait_until(lambda: workers_of(session) == 3)
+        with pytest.raises(ElsewhereError, match="no worker can carry out doubling: it is unable"):
+            session.run(Doubling(), [ONE, TWO], plan(1), test="it")
+        assert len(work_of.seen) == 3
+        second = dataclasses.replace(plan(), repeats=FixedRepeats(range(1, 2)))
+        result = session.run(Doubling(), [ONE, TWO], second, test="it")
+        assert workers_of(session) == 3 and not session.executor.pool.refused
+    assert [run.seed for run in result.runs] == [1, 1]
 
 
 def test_repeats_that_stop_by_themselves_are_run_no_further(three_workers, recorded, tmp_path):

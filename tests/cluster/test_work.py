@@ -11,7 +11,7 @@ import pytest
 
 from pytest_ansorbench.bench import YardstickPlan
 from pytest_ansorbench.bench.blocks import Block
-from pytest_ansorbench.cluster.courier import UnfitError
+from pytest_ansorbench.cluster.courier import UnableError, UnfitError
 from pytest_ansorbench.cluster.pool import requirements
 from pytest_ansorbench.cluster.work import LiveWork, SiteSettings, packed
 from pytest_ansorbench.measure.local.machine import describe_machine
@@ -50,12 +50,12 @@ def test_another_toolchain_is_refused_by_name():
 
 def test_another_version_of_the_case_is_refused():
     other = dataclasses.replace(block(), version="other")
-    with pytest.raises(UnfitError, match=r"doubling is version \w+ and not other"):
+    with pytest.raises(UnableError, match=r"it is version \w+ there and not other"):
         work(packed(other, Path("nowhere")))._unpacked()
 
 
 def test_what_cannot_be_read_there_is_refused():
-    with pytest.raises(UnfitError, match="cannot be made there"):
+    with pytest.raises(UnableError, match="cannot be made there"):
         work(b"nothing")._unpacked()
 
 
