@@ -17,7 +17,7 @@ from pytest_ansorbench.cluster.work import LiveWork, SiteSettings, packed
 from pytest_ansorbench.cluster.workers import check_dask, connected
 from pytest_ansorbench.cores import usable_cores
 from pytest_ansorbench.environment import MisfitError, check_toolchain
-from pytest_ansorbench.measure.engine import EngineError
+from pytest_ansorbench.measure.engine import ElsewhereError, EngineError
 from pytest_ansorbench.measure.local.machine import describe_machine
 
 QUIET: Final = {
@@ -45,7 +45,7 @@ def cluster_executor(
         try:
             return LiveWork(site, expected, packed(block, root), dict(slices_ms))
         except ValueError as error:
-            raise EngineError(str(error)) from None
+            raise ElsewhereError(str(error)) from None
 
     pool = Pool(client, partial(identify, site.target), expected)
     return ClusterExecutor(client, pool, work_of, settings.patience_s, note, cluster)

@@ -313,7 +313,7 @@ class ClusterExecutor:
         elif outcome == "unresumable":
             raise ResumeError(reason)
         elif outcome == "failed":
-            raise EngineError(f"worker {submitted.worker} failed:\n{reason}")
+            raise ElsewhereError(f"{submitted.what} failed at worker {submitted.worker}:\n{reason}")
         elif outcome == "stopped":  # not by a fault of its own, however often
             self.note(f"{submitted.what} is handed out again: worker {submitted.worker} {reason}")
             self._cut(submitted, reason)

@@ -9,13 +9,15 @@ from __future__ import annotations
 import itertools
 import socket
 import sys
-from collections.abc import Sequence
+import traceback
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_ansorbench.arrays import pack_arrays
+from pytest_ansorbench.causes import ToolchainError
 from pytest_ansorbench.codec import from_json, to_json
 from pytest_ansorbench.hosted.agreement import digest, shape_of
 from pytest_ansorbench.hosted.process import PROTOCOL
@@ -29,6 +31,7 @@ from pytest_ansorbench.records import LastRanking
 from pytest_ansorbench.search import ResumeError
 from pytest_ansorbench.search.loop import Search
 from pytest_ansorbench.storage.entries import RoundEntry
+from pytest_ansorbench.strategies.errors import StrategyError
 from pytest_ansorbench.strategies.scheduling import SCHEDULERS
 from pytest_ansorbench.travel import StayError, arrived
 from pytest_ansorbench.workloads.case import NetworkCase
@@ -48,12 +51,17 @@ def main(arguments: Sequence[str]) -> None:
 
 
 def _refused(error: Exception) -> dict[str, Any]:
-    """What the host cannot do although it is well; anything else ends it."""
-    if not isinstance(error, EngineError | RuntimeError | ValueError):
-        raise error
-    kinds = {"resume": ResumeError, "stay": StayError}
-    kind = next((name for name, one in kinds.items() if isinstance(error, one)), "engine")
-    return {"error": str(error), "kind": kind}
+    """What the host cannot do although it is well; with a traceback if that was unforeseen."""
+    kinds: Mapping[str, tuple[type[Exception], ...]] = {
+        "resume": (ResumeError,),
+        "stay": (StayError,),
+        "engine": (EngineError, ToolchainError),
+        "failed": (StrategyError,),
+    }
+    for kind, known in kinds.items():
+        if isinstance(error, known):
+            return {"error": str(error), "kind": kind}
+    return {"error": traceback.format_exc(), "kind": "failed"}
 
 
 class _Host:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from pytest_ansorbench.measure.engine import EngineError
+from pytest_ansorbench.measure.engine import ElsewhereError, EngineError
 from pytest_ansorbench.measure.local.channel import ChannelClosed
 from pytest_ansorbench.measure.local.interpreter import Interpreter
 from pytest_ansorbench.search import ResumeError
@@ -65,8 +65,8 @@ class HostProcess:
         if "error" in answer:
             if answer["kind"] == "stay":
                 raise StayError(answer["error"])
-            refused = ResumeError if answer["kind"] == "resume" else EngineError
-            raise refused(f"toolchain {self.name}: {answer['error']}")
+            kinds = {"resume": ResumeError, "engine": EngineError, "failed": ElsewhereError}
+            raise kinds[answer["kind"]](f"toolchain {self.name}: {answer['error']}")
         return {**answer, "payload": payload} if payload else answer
 
     @property

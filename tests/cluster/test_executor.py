@@ -351,7 +351,7 @@ def test_workers_at_work_for_another_session_are_waited_for(three_workers, recor
     [
         ("untuned", UntunedError, "it is untuned"),
         ("unresumable", ResumeError, "it is unresumable"),
-        ("failed", EngineError, "ZeroDivisionError: it is failed"),
+        ("failed", ElsewhereError, "ZeroDivisionError: it is failed"),
         ("broken", EngineError, r"was lost 4 times, at last because worker \w+: it is broken"),
     ],
 )

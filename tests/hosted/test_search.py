@@ -22,7 +22,7 @@ from pytest_ansorbench.hosted import (
     process,
 )
 from pytest_ansorbench.hosted.agreement import agreed, digest
-from pytest_ansorbench.measure.engine import EngineError
+from pytest_ansorbench.measure.engine import ElsewhereError, EngineError
 from pytest_ansorbench.measure.local.interpreter import Interpreter
 from pytest_ansorbench.measure.program import Program
 from pytest_ansorbench.measure.settings import EngineSettings
@@ -31,7 +31,13 @@ from pytest_ansorbench.records import LastRanking, Remeasurement, TaskRanking
 from pytest_ansorbench.search import ResumeError
 from pytest_ansorbench.search.loop import Search
 from pytest_ansorbench.storage.entries import LastCheckEntry
-from pytest_ansorbench.strategies import BuildLimit, FixedMeasurement, LastCheck, Registry
+from pytest_ansorbench.strategies import (
+    BuildLimit,
+    FixedMeasurement,
+    LastCheck,
+    Registry,
+    StrategyError,
+)
 from pytest_ansorbench.workloads import MATRIX_NORM, Mlp, Operator, Softmax
 from tests import interpreters
 from tests.measure.local.processes import gone
@@ -324,6 +330,26 @@ def test_a_design_space_of_a_user_is_made_there(host, engine):
     [sketches, of_stock] = (one.tasks[0].sketches.fingerprints for one in (here, stock))
     assert there.last_round("label").sketches == sketches
     assert {*of_stock} < {*sketches}
+
+
+@dataclasses.dataclass(frozen=True)
+class Failing:
+    """A proposer of a user that proposes nothing."""
+
+    is_told: bool
+
+    def start(self, setup):
+        raise StrategyError("it is told") if self.is_told else KeyError("it is not")
+
+
+@pytest.mark.parametrize(
+    ("is_told", "message"),
+    [(True, "^toolchain old: it is told$"), (False, r"(?s)^toolchain old: Traceback.*'it is not'")],
+)
+def test_a_strategy_that_fails_there_is_no_fault_of_the_engine(host, is_told, message):
+    failing = dataclasses.replace(RANDOM, name="failing", proposer=Failing(is_told))
+    with pytest.raises(ElsewhereError, match=message):
+        begun(HostedStrategy("failing@old", failing, host)).step()
 
 
 def test_what_the_host_cannot_have_is_said_before_anything_is_asked(host):

@@ -66,6 +66,42 @@ def test_it(ansor_bench, case):
 """
 
 
+FAILING_CASES = """
+import pytest
+from tests.faults import Doubling
+
+class Locked(Doubling):
+    id = "locked"
+    def __reduce__(self):
+        raise TypeError("it stays here")
+
+@pytest.mark.ansor_bench(trials=2, round=2, repeats=1, final_turns=2, final_sets=1)
+@pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(Locked(), marks=pytest.mark.ansor_bench(strategy="one,two")),
+        pytest.param(Doubling(), marks=pytest.mark.ansor_bench(strategy="one,silent")),
+        pytest.param(Doubling(), marks=pytest.mark.ansor_bench(strategy="one,two")),
+    ],
+)
+def test_it(ansor_bench, case):
+    ansor_bench(case)
+"""
+
+
+def test_cases_that_fail_at_a_worker_keep_no_result_from_being_saved(project, workers):
+    project.replace("conftest.py", "return [", 'return [scripted(name="silent"),')
+    project.write("test_cases.py", FAILING_CASES)
+    outcome = project.bench(f"--ansor-cluster={workers.address}", "--ansor-save=it")
+    assert outcome.code == 1, outcome.text
+    assert "2 failed, 1 passed" in outcome.out
+    assert "locked or one of its strategies cannot be sent to a worker" in outcome.out
+    assert "doubling with seed 0 failed at worker " in outcome.out
+    assert "gave up" not in outcome.out
+    [path] = (project.root / ".ansor_bench").glob("*_it.json")
+    assert [case.case for case in read_result(path).cases] == ["doubling"]
+
+
 @pytest.mark.slow
 def test_several_processes_share_the_workers(project, two_workers):
     """Cases of the project itself, too: no worker can import its files."""
