@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_ansorbench.environment import MisfitError
 from pytest_ansorbench.measure.engine import Engine, EngineError, UntunedError
 from pytest_ansorbench.measure.local.toolchains import local_toolchains
 from pytest_ansorbench.measure.noise_probe import observe_noise
@@ -62,24 +63,35 @@ class Rebuilding:
         """Check what there is; nothing is started.
 
         Cases that another interpreter has to make are defined in the project at `root`. Without
-        `settings` kernels find the caches as the winners did, if they were cold, else warm.
+        `settings` they are `as_recorded`; cores only where recorded latencies are the reference.
 
         Raises:
-            NoReferenceError: The winners' latencies were recorded on another machine or with
-                other caches.
+            NoReferenceError: The winners' latencies were recorded on another machine, on other
+                cores or with other caches.
             ToolchainError: Something is missing or does not fit.
         """
         machines = {name: one for result in results for name, one in result.machines.items()}
         target = target or str(machines[winners[0].machine].get("target"))
-        settings = settings or as_recorded(results, winners)
-        self._toolchains = local_toolchains(target, settings, toolchains)
         self._root = root
         self._recorded = len(toolchains) == 1
+        own = settings or as_recorded(results, winners)
+        if settings is None and not self._recorded:
+            own = replace(own, cores=None)  # this may be another machine
+        if self._recorded and (difference := other_cores(results, own.cores)):
+            raise NoReferenceError(f"were measured on other cores ({difference})")
+        try:
+            self._toolchains = local_toolchains(target, own, toolchains)
+        except MisfitError as error:
+            if settings is not None or error.setting != "cores":
+                raise
+            raise NoReferenceError(
+                f"were measured on other cores ({error.value}: {error.problem})"
+            ) from None
         self._noise_check_s = noise_check_s if self._recorded else 0.0
         if self._recorded:
             if difference := another_machine(results, winners, self._toolchains.own.machine):
                 raise NoReferenceError(f"were measured on another machine ({difference})")
-            if difference := other_caches(winners, settings.found_caches):
+            if difference := other_caches(winners, own.found_caches):
                 raise NoReferenceError(f"were measured with other caches ({difference})")
         self.rebuilt = RebuiltKernels(
             created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
@@ -204,12 +216,32 @@ def other_caches(winners: Iterable[Winner], now: Caches) -> str:
     return ""
 
 
-def as_recorded(results: Iterable[Result], winners: Iterable[Winner]) -> EngineSettings:
-    """Cold caches if all winners found them cold, after a copy of as many megabytes; else warm."""
+def other_cores(results: Iterable[Result], now: Sequence[int] | None) -> str:
+    """On which cores a result was measured, if not on today's, e.g. `1 is now any`."""
+    for result in results:
+        then = result.settings.get("cores")
+        if (then and list(then)) != (now and list(now)):
+            was, is_now = (",".join(map(str, one)) if one else "any" for one in (then, now))
+            return f"{was} is now {is_now}"
+    return ""
+
+
+def as_recorded(results: Sequence[Result], winners: Iterable[Winner]) -> EngineSettings:
+    """The first result's cores, the widest limits of any, and caches as winners found them.
+
+    They are cold if all winners found them cold, after a copy of as many megabytes; else warm.
+    """
+    settings = EngineSettings(
+        cores=tuple(results[0].settings.get("cores") or ()) or None,
+        **{
+            name: max(one.settings.get(name) or getattr(EngineSettings, name) for one in results)
+            for name in ("build_timeout_s", "run_timeout_s", "memory_limit_mb")
+        },
+    )
     if any(winner.caches != "cold" for winner in winners):
-        return EngineSettings()
+        return settings
     flush_mb = max(result.settings.get("flush_cache_mb") or 0 for result in results)
-    return EngineSettings(caches="cold", flush_cache_mb=flush_mb)
+    return replace(settings, caches="cold", flush_cache_mb=flush_mb)
 
 
 def noise_then(results: Sequence[Result], winners: Iterable[Winner]) -> tuple[NoiseTrace, ...]:

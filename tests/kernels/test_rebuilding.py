@@ -14,7 +14,7 @@ from pytest_ansorbench.kernels import (
     fastest_of_arms,
     rebuilding,
 )
-from pytest_ansorbench.kernels.rebuilding import another_machine, noise_then
+from pytest_ansorbench.kernels.rebuilding import another_machine, as_recorded, noise_then
 from pytest_ansorbench.measure.outcomes import MeasuredInTurn, Rebuilt
 from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.measure.side_by_side import SideBySide, Span
@@ -186,6 +186,33 @@ def test_latencies_with_other_caches_are_no_reference(tuned, toolchains, caches)
     with pytest.raises(NoReferenceError, match=rf"with other caches \({caches} is now warm\)"):
         Rebuilding([tuned], winners, BOTH[1:], settings=EngineSettings())
     Rebuilding([tuned], winners, BOTH, settings=EngineSettings())
+
+
+def test_cores_and_limits_are_as_recorded(tuned, toolchains):
+    bound = dataclasses.replace(tuned, settings={"cores": [1], "memory_limit_mb": 9000})
+    slow = dataclasses.replace(bound, settings={"cores": [1], "run_timeout_s": 99.0})
+    winners = fastest(winners_of(tuned))
+    settings = as_recorded([bound, slow], winners)
+    assert settings == EngineSettings(cores=(1,), memory_limit_mb=9000, run_timeout_s=99.0)
+    Rebuilding([bound, slow], winners, BOTH[1:])
+    assert toolchains.settings == settings
+    Rebuilding([bound, slow], winners, BOTH)
+    assert toolchains.settings == dataclasses.replace(settings, cores=None)
+
+
+@pytest.mark.parametrize(
+    ("cores", "difference"), [((None, [1]), "1 is now any"), (([0], [0, 1]), "0,1 is now 0")]
+)
+def test_latencies_on_several_cores_are_no_reference(tuned, toolchains, cores, difference):
+    results = [dataclasses.replace(tuned, settings={"cores": one}) for one in cores]
+    with pytest.raises(NoReferenceError, match=rf"measured on other cores \({difference}\)"):
+        Rebuilding(results, fastest(winners_of(tuned)), BOTH[1:])
+
+
+def test_latencies_on_cores_that_are_not_there_are_no_reference(tuned):
+    bound = dataclasses.replace(tuned, settings={"cores": [99999]})
+    with pytest.raises(NoReferenceError, match=r"on other cores \(99999: expected some of"):
+        Rebuilding([bound], fastest(winners_of(tuned)), BOTH[1:])
 
 
 def test_only_the_noise_of_the_winners_machines_counts(tuned):
