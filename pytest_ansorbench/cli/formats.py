@@ -7,7 +7,7 @@ import io
 import os
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from pytest_ansorbench.cli.exits import Refusal, parsed
@@ -33,12 +33,23 @@ def add_formats(parser: argparse.ArgumentParser) -> None:
 
 
 def put_out(report: Report, outputs: Sequence[Output]) -> None:
-    """Write a report in every format that was asked for."""
-    for output in outputs:
-        put_one(report, output)
+    """Write a report in every format that was asked for, as `put_each` does."""
+    put_each((report, output) for output in outputs)
 
 
-def put_one(report: Report, output: Output) -> None:
+def put_each(reports: Iterable[tuple[Report, Output]]) -> None:
+    """Write reports; one that cannot be written costs itself alone, and is told in the end."""
+    refused: Refusal | None = None
+    for report, output in reports:
+        try:
+            _put(report, output)
+        except Refusal as error:
+            refused = refused or error
+    if refused is not None:
+        raise refused
+
+
+def _put(report: Report, output: Output) -> None:
     from pytest_ansorbench.report import Output, write_report
 
     try:

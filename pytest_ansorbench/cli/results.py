@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_ansorbench.cli.exits import BROKEN, HOLDS, UNDECIDED, Refusal, exit_code, parsed
-from pytest_ansorbench.cli.formats import add_formats, outputs_of, put_one, put_out
+from pytest_ansorbench.cli.formats import add_formats, outputs_of, put_each, put_out
 from pytest_ansorbench.cli.stored import (
     add_storage,
     check_outputs,
@@ -225,8 +225,7 @@ def _report(given: argparse.Namespace) -> int:
         )
         for has_room in {output.has_room for output in outputs}
     }
-    for output in outputs:
-        put_one(reports[output.has_room], output)
+    put_each((reports[output.has_room], output) for output in outputs)
     return _exit_code(judged)
 
 
@@ -256,8 +255,7 @@ def _compare(given: argparse.Namespace) -> int:
         )
         if any(output.has_room for output in outputs):
             full = comparison_report(brief, changes, before.cases, after.cases, criteria)
-    for output in outputs:
-        put_one(full if output.has_room else brief, output)
+    put_each((full if output.has_room else brief, output) for output in outputs)
     gates = [gate for case in changes for gate in case.gates]
     if allowances and not gates:
         print("nothing could be compared, so --fail is broken", file=sys.stderr)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_ansorbench.cli.exits import HOLDS, Refusal, parsed
-from pytest_ansorbench.cli.formats import add_formats, outputs_of, put_one
+from pytest_ansorbench.cli.formats import add_formats, outputs_of, put_each
 from pytest_ansorbench.cli.stored import add_storage, check_outputs, judging, narrowed, read_stored
 
 if TYPE_CHECKING:
@@ -76,8 +76,7 @@ def _tournament(given: argparse.Namespace) -> int:
             most: tournament_report(contests, criteria, given.reference, most_pairs=most)
             for most in {*mosts}
         }
-    for output, most in zip(outputs, mosts, strict=True):
-        put_one(reports[most], output)
+    put_each((reports[most], output) for output, most in zip(outputs, mosts, strict=True))
     return HOLDS
 
 

@@ -200,14 +200,36 @@ def test_exit_codes_are_those_of_git_bisect(path, monkeypatch, capsys, kernels, 
 def test_samples_and_report_are_written_whichever_of_them_fails(
     path, tmp_path, monkeypatch, capsys
 ):
-    monkeypatch.setattr(command, "_rebuilt", lambda *_: (rebuilt(SAME), False))
+    made = tmp_path / "made"
+
+    def meanwhile(*_):
+        made.mkdir(exist_ok=True)
+        return rebuilt(SAME), False
+
+    monkeypatch.setattr(command, "_rebuilt", meanwhile)
     samples = tmp_path / "samples.json"
-    assert main(["kernels", path, "--json", str(samples), "--format", f"csv:{tmp_path}"]) == 2
+    both = ["--format", f"csv:{made}", "--format", "terminal"]
+    assert main(["kernels", path, "--json", str(samples), *both]) == 2
     assert read_rebuilt(samples) == rebuilt(SAME)
-    assert "bad --format" in capsys.readouterr().err
-    assert main(["kernels", path, "--json", str(tmp_path)]) == 2
+    captured = capsys.readouterr()
+    assert "all kernels" in captured.out and "bad --format 'csv:" in captured.err
+    made.rmdir()
+    assert main(["kernels", path, "--json", str(made)]) == 2
     captured = capsys.readouterr()
     assert "all kernels" in captured.out and "expected a file, not a folder" in captured.err
+
+
+@pytest.mark.parametrize(
+    ("output", "message"),
+    [("", "expected a file, not a folder"), ("tuned.json/a.csv", "nothing can be written to")],
+)
+@pytest.mark.parametrize("option", ["--json=", "--format=csv:"])
+def test_nothing_is_measured_that_cannot_be_written(
+    path, tmp_path, monkeypatch, capsys, option, output, message
+):
+    monkeypatch.setattr(command, "_rebuilt", lambda *_: pytest.fail("measured"))
+    assert main(["kernels", path, "--format=terminal", f"{option}{tmp_path / output}"]) == 2
+    assert message in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

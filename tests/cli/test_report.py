@@ -78,7 +78,7 @@ def test_bad_words_are_refused(results, capsys, words, message):
 def test_a_file_that_cannot_be_written_is_one_line(results, tmp_path, capsys):
     (tmp_path / "folder").mkdir()
     assert main(["report", results[0], "--format", f"csv:{tmp_path / 'folder'}"]) == 2
-    assert "bad --format 'csv:" in capsys.readouterr().err
+    assert "folder': expected a file, not a folder" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("command", ["show", "report", "compare", "tournament", "merge", "plot"])
