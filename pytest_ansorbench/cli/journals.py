@@ -166,6 +166,7 @@ def _clean(given: argparse.Namespace) -> int:
         CutShortError,
         StorageError,
         cleanable,
+        is_being_written,
         left_over,
         list_journals,
         list_saved,
@@ -197,6 +198,9 @@ def _clean(given: argparse.Namespace) -> int:
             old[path] = str(why)
         else:
             kept[path] = f"{why}; --unreadable deletes it"
+    for path in filter(is_being_written, (*kept, *old)):
+        old.pop(path, None)
+        kept[path] = "a session is writing it"
     for path, reason in kept.items():
         print(f"keeps {path} ({_size(path)}): {printable(reason)}")
     for path, reason in old.items():

@@ -328,6 +328,7 @@ def _list(given: argparse.Namespace) -> int:
 
     from pytest_ansorbench.report.render.text import printable
     from pytest_ansorbench.storage import (
+        is_being_written,
         journal_name,
         list_journals,
         list_saved,
@@ -347,9 +348,11 @@ def _list(given: argparse.Namespace) -> int:
     else:
         print(f"nothing saved in {given.storage}; pytest --ansor-bench --ansor-save NAME saves")
     for path, past in journals:
-        if not past.finished:
-            print(
-                f"interrupted: {path}, begun {printable(past.session.created)}; "
-                f"--ansor-resume={journal_name(path)} goes on with it"
-            )
+        if past.finished:
+            continue
+        began, name = printable(past.session.created), journal_name(path)
+        if is_being_written(path):
+            print(f"running: {path}, begun {began}; ansor-bench watch {name} shows it")
+        else:
+            print(f"interrupted: {path}, begun {began}; --ansor-resume={name} goes on with it")
     return HOLDS

@@ -251,6 +251,19 @@ def _locked(descriptor: int, what: str) -> str:
     return ""
 
 
+def is_being_written(path: Path) -> bool:
+    """Whether a session has a journal, as far as its file system has locks."""
+    try:
+        if path.is_file():  # to open a pipe would wait forever
+            with path.open("rb") as stream:
+                _locked(stream.fileno(), f"journal {str(path)!r}")
+    except StorageError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
 def list_journals(storage_dir: Path) -> tuple[Path, ...]:
     """The journals in a storage folder, in order of their numbers; none if there is no folder."""
     folder = storage_dir / FOLDER

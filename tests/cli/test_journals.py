@@ -168,6 +168,21 @@ def test_clean_keeps_what_is_nowhere_else(storage, capsys, entries, seeds, reaso
     assert path.exists()
 
 
+def test_a_journal_that_a_session_writes_is_kept_and_told_from_an_interrupted_one(storage, capsys):
+    write_result(result(7), storage / "0001_main.json")
+    with Journal.create(storage, SESSION) as journal:
+        for entry in COMPLETE:
+            journal.append(entry)
+        assert run("list", "--storage", storage) == 0
+        shown = capsys.readouterr().out
+        assert f"running: {journal.path}, begun " in shown and "interrupted" not in shown
+        journal.append(EndEntry(1))
+        assert run("clean", "--yes", "--storage", storage) == 0
+        assert f"keeps {journal.path} (0.0 MB): a session is writing it" in capsys.readouterr().out
+    assert run("clean", "--yes", "--storage", storage) == 0
+    assert list_journals(storage) == ()
+
+
 def test_clean_refuses_what_is_no_result(storage, capsys, tmp_path):
     write(storage, *ENTRIES)
     assert run("clean", tmp_path / "nowhere.json", "--storage", storage) == 2
