@@ -52,19 +52,22 @@ def workers_of(client: Any) -> dict[str, Mapping[str, Any]]:
     return {address: info for address, info in there.items() if info["resources"].get(RESOURCE)}
 
 
-def blocks_under_way(client: Any) -> dict[str, re.Match[str]]:
-    """The block of each worker that has one, by address; OSError if the scheduler is gone."""
+def blocks_under_way(client: Any) -> dict[str, list[re.Match[str]]]:
+    """By address of those that have any, a worker's blocks; OSError if the scheduler is gone.
+
+    It is at one of them, and the others wait for it: the scheduler does not tell which.
+    """
     found = {}
     for address, keys in client.processing().items():
-        block = next(filter(None, map(_KEY.fullmatch, map(str, keys))), None)
-        if block is not None:
-            found[address] = block
+        blocks = [block for key in map(str, keys) if (block := _KEY.fullmatch(key))]
+        if blocks:
+            found[address] = blocks
     return found
 
 
 @dataclass(frozen=True)
 class WorkerActivity:
-    """A worker that takes blocks, and which one it is at."""
+    """A worker that takes blocks, and one that it is at or that waits for it."""
 
     name: str
     session: str = ""  # that it works for; empty if it is free
@@ -86,7 +89,7 @@ class ClusterWatch:
         self._client.close()
 
     def look(self) -> tuple[WorkerActivity, ...]:
-        """The workers that take blocks, by name."""
+        """The workers that take blocks, by name, each once for each block that it has."""
         try:
             there = workers_of(self._client)
             at_work = blocks_under_way(self._client)
@@ -94,12 +97,13 @@ class ClusterWatch:
             raise EngineError(
                 f"the scheduler at {self.address} is gone ({type(error).__name__})"
             ) from None
-        found = []
+        found: list[WorkerActivity] = []
         for address, info in there.items():
-            name, block = str(info["name"]), at_work.get(address)
-            found.append(
-                WorkerActivity(name)
-                if block is None
-                else WorkerActivity(name, block["session"], block["case"], int(block["seed"]))
-            )
-        return tuple(sorted(found, key=lambda one: one.name))
+            name = str(info["name"])
+            found += [
+                WorkerActivity(name, block["session"], block["case"], int(block["seed"]))
+                for block in at_work.get(address, ())
+            ] or [WorkerActivity(name)]
+        return tuple(
+            sorted(found, key=lambda one: (one.name, one.session, one.case, one.seed or 0))
+        )

@@ -58,9 +58,12 @@ _WORKER_COLUMNS: Final = (
 
 
 def workers_report(workers: Sequence[WorkerActivity]) -> Report:
-    """Report on the workers of a cluster that take blocks, and what each is at."""
-    busy = sum(bool(one.session) for one in workers)
-    line = f"{counted(len(workers), 'worker')}, {busy}/{len(workers)} at work"
+    """Report on the workers of a cluster that take blocks, and what each is at or has waiting."""
+    every = {one.name for one in workers}
+    busy = {one.name for one in workers if one.session}
+    line = f"{counted(len(every), 'worker')}, {len(busy)}/{len(every)} at work"
+    if len(workers) > len(every):
+        line += "; of several blocks a worker is at one, the others wait"
     rows = (
         (
             Text(one.name),

@@ -70,15 +70,16 @@ def test_watch_shows_what_workers_do(tmp_path, capsys):
         Client(cluster.address, timeout=30.0, set_as_default=False) as client,
     ):
         client.wait_for_workers(2, timeout=30.0)
-        key = block_key("5e55", "conv1d-n1-k3", 7, "a1b2")
-        asked = client.submit(time.sleep, 600.0, key=key, workers=["busy"])
-        wait_until(lambda: any(client.processing().values()))
+        keys = [block_key("5e55", "conv1d-n1-k3", seed, "a1b2") for seed in (7, 8)]
+        asked = [client.submit(time.sleep, 600.0, key=key, workers=["busy"]) for key in keys]
+        wait_until(lambda: {*keys} in map(set, client.processing().values()))
         assert run("watch", cluster.address) == 0
-        asked.cancel()
+        for one in asked:
+            one.cancel()
     shown = capsys.readouterr().out
-    assert "2 workers, 1/2 at work" in shown
-    [busy, free] = [line.split() for line in shown.splitlines() if line[:4] in ("free", "busy")]
-    assert busy == ["busy", "5e55", "conv1d-n1-k3", "7"]
+    assert "2 workers, 1/2 at work; of several blocks a worker is at one, the others" in shown
+    *busy, free = [line.split() for line in shown.splitlines() if line[:4] in ("free", "busy")]
+    assert busy == [["busy", "5e55", "conv1d-n1-k3", seed] for seed in ("7", "8")]
     assert free == ["free", "-", "-", "-"]
 
 
