@@ -1,10 +1,9 @@
 """The `ansor-bench` command: tunes, looks at what there is to run and at what was saved.
 
 Exit codes: 0 all gates of a shown result hold (or it has none), 1 one is broken, 2 wrong usage
-or an unreadable file, 3 one is undecided and none broken, or shards are missing from a merge.
-`kernels` has those that `git bisect run` understands, 125 for 3; `tune` has 1 where no schedule
-works, 3 where it was interrupted; so does `landscape record`, and `landscape check` has 1 where a
-file is not as it should be.
+or an unreadable file, 3 one is undecided and none broken, shards are missing from a merge, or it
+was interrupted. `kernels` has those that `git bisect run` understands, 125 for 3; `tune` has 1
+where no schedule works, and `landscape check` where a file is not as it should be.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from pytest_ansorbench.cli import (
     training,
     tune,
 )
-from pytest_ansorbench.cli.exits import ERROR, sentence
+from pytest_ansorbench.cli.exits import ERROR, INTERRUPTED, UNDECIDED, sentence
 
 __all__ = ["main", "make_parser"]
 
@@ -52,6 +51,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # The reader of our output has seen enough, as in `ansor-bench cases | head`.
         sys.stderr.close()
         return ERROR
+    except KeyboardInterrupt:
+        print(INTERRUPTED, file=sys.stderr)
+        return UNDECIDED
     except Exception as error:
         message = sentence(error)
         if message is None:
@@ -82,7 +84,8 @@ def make_parser() -> argparse.ArgumentParser:
         description="Makes models faster; looks at tuning cases, strategies and saved results. "
         "Searches are compared with pytest --ansor-bench.",
         epilog="exit codes: 0 gates hold or there are none, 1 a gate is broken, "
-        "2 usage or tool error, 3 a gate is undecided; kernels and tune have their own",
+        "2 usage or tool error, 3 a gate is undecided, or interrupted; kernels and tune have "
+        "their own",
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     tune.add_command(commands)

@@ -16,6 +16,9 @@ UNDECIDED: Final = 3
 SKIP: Final = 125
 """What `git bisect run` takes for a commit that cannot be told good or bad."""
 
+INTERRUPTED: Final = "ansor-bench: interrupted"
+"""What is said of Ctrl-C where a command has nothing else to say of it."""
+
 _NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 """Why what is printed to a file does not arrive there."""
 

@@ -10,7 +10,15 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_ansorbench.cli.exits import SKIP, UNDECIDED, Refusal, exit_code, parsed, sentence
+from pytest_ansorbench.cli.exits import (
+    INTERRUPTED,
+    SKIP,
+    UNDECIDED,
+    Refusal,
+    exit_code,
+    parsed,
+    sentence,
+)
 from pytest_ansorbench.cli.formats import add_formats, outputs_of, put_out
 from pytest_ansorbench.cli.stored import add_storage, check_outputs, narrowed, read_stored
 
@@ -97,6 +105,9 @@ def _kernels(given: argparse.Namespace) -> int:
         code = _judged(given)
     except (Refusal, StorageError, BrokenPipeError):
         raise
+    except KeyboardInterrupt:
+        print(INTERRUPTED, file=sys.stderr)
+        return SKIP
     except Exception as error:  # whatever half a toolchain raises
         print(f"ansor-bench: {sentence(error) or traceback.format_exc()}", file=sys.stderr)
         return SKIP

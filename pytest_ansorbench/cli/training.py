@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_ansorbench.cli.exits import HOLDS, Refusal
+from pytest_ansorbench.cli.exits import HOLDS, INTERRUPTED, UNDECIDED, Refusal
 
 if TYPE_CHECKING:
     from pytest_ansorbench.workloads import Operator
@@ -130,9 +130,9 @@ def _train_rules(given: argparse.Namespace) -> int:
     except (ValueError, OSError) as error:
         raise Refusal(str(error)) from None
     except KeyboardInterrupt:
-        raise Refusal(
-            f"interrupted; the same command goes on with what is in {given.samples}"
-        ) from None
+        goes_on = f"the same command goes on with what is in {given.samples}"
+        print(f"{INTERRUPTED}; {goes_on}", file=sys.stderr)
+        return UNDECIDED
     return HOLDS
 
 
@@ -175,7 +175,8 @@ def _train_draft(given: argparse.Namespace) -> int:
     except (ValueError, OSError) as error:
         raise Refusal(str(error)) from None
     except KeyboardInterrupt:
-        raise Refusal("interrupted; nothing was written") from None
+        print(f"{INTERRUPTED}; nothing was written", file=sys.stderr)
+        return UNDECIDED
     return HOLDS
 
 

@@ -165,8 +165,8 @@ class Rebuilding:
         return kernels
 
     def finish(self) -> None:
-        """Look at the machine's noise a last time; kernels are not lost if that fails."""
-        with suppress(EngineError):
+        """Look at the machine's noise a last time; kernels are not lost if that fails or is cut."""
+        with suppress(EngineError, KeyboardInterrupt):
             self._look()
         self._noise_check_s = 0.0
 

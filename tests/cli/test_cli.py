@@ -335,6 +335,15 @@ def test_merge_refuses_clashes(storage, tmp_path, capsys, results, what):
     assert not merged.exists()
 
 
+def test_ctrl_c_is_told_in_a_line(tmp_path, capsys, monkeypatch):
+    def interrupted(folder):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pytest_ansorbench.storage.list_saved", interrupted)
+    assert main(["list", "--storage", str(tmp_path)]) == 3
+    assert capsys.readouterr().err == "ansor-bench: interrupted\n"
+
+
 def test_list_names_interrupted_runs(tmp_path, capsys):
     with Journal.create(tmp_path, SESSION) as journal:
         pass

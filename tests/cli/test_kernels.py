@@ -158,6 +158,24 @@ def test_ctrl_c_shows_what_has_an_interval(path, capsys, monkeypatch, round_numb
     assert f"interrupted after {shown} of 1 kernels" in captured.err
 
 
+@pytest.mark.parametrize(("interrupted", "code"), [(1, 125), (2, 0)])
+def test_ctrl_c_in_the_last_look_at_the_noise_loses_nothing(
+    path, capsys, monkeypatch, interrupted, code
+):
+    looks = []
+
+    def look(engine, duration_s):
+        looks.append(duration_s)
+        if len(looks) == interrupted:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(rebuilding, "observe_noise", look)
+    assert main(["kernels", path, "--case", MATMUL.id, "--sets", "2"]) == code
+    captured = capsys.readouterr()
+    assert ("recorded" in captured.out) == (code == 0)
+    assert ("ansor-bench: interrupted\n" in captured.err) == (code != 0)
+
+
 def test_a_file_of_something_else_is_refused(tmp_path):
     from pytest_ansorbench.storage import StorageError
 

@@ -220,7 +220,7 @@ def test_an_interrupt_says_how_to_go_on(tmp_path, capsys, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("pytest_ansorbench.training.rule_samples._tuned", interrupted)
-    assert train(tmp_path, *QUICK) == 2
+    assert train(tmp_path, *QUICK) == 3
     told = capsys.readouterr()
     assert f"1/2 {TRAINED}: 8 trials ..." in told.out
     assert (
