@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pytest_ansorbench.report.render.charts import chart_blocks
 from pytest_ansorbench.report.render.text import (
     code_lines,
-    indented,
     markdown_line,
     markdown_words,
     named_sections,
@@ -23,7 +22,7 @@ from pytest_ansorbench.report.sections import Block, Code, Lines, Report, Table
 class Markdown:
     """Renders tables as GitHub reads them, and sentences as plain lines.
 
-    A table among indented lines is plain text as they are: Markdown cannot nest one.
+    Nothing is indented: no table can be, and lines after one would be code.
     """
 
     def render(self, report: Report) -> str:
@@ -37,18 +36,17 @@ class Markdown:
         text = ""
         for before, block in zip((None, *blocks), blocks, strict=False):
             if before is not None:
-                text += "\n" if _is_text(before) and _is_text(block) else "\n\n"
+                both = isinstance(before, Lines) and isinstance(block, Lines)
+                text += "\n" if both else "\n\n"
             text += self._block(block)
         return text
 
     def _block(self, block: Block) -> str:
         match block:
-            case Lines(sentences, depth):
-                return "\n".join(indented(markdown_line(str(one)), depth) for one in sentences)
-            case Table(depth=0):
-                return table_text(block, "pipe", written(markdown_words))
+            case Lines(sentences):
+                return "\n".join(markdown_line(str(one)) for one in sentences)
             case Table():
-                return table_text(block, "simple", written(markdown_words))
+                return table_text(replace(block, depth=0), "pipe", written(markdown_words))
             case Code(title, text, language):
                 lines = code_lines(text, 0)
                 fence = "`" * max(3, 1 + max(map(_ticks, lines), default=0))
@@ -56,11 +54,6 @@ class Markdown:
             case _:
                 # A blank line, without which the table would go on with the words above it.
                 return "\n\n".join(map(self._block, chart_blocks(block)))
-
-
-def _is_text(block: Block) -> bool:
-    """Whether Markdown reads it as lines of text."""
-    return isinstance(block, Lines) or (isinstance(block, Table) and block.depth > 0)
 
 
 def _ticks(line: str) -> int:

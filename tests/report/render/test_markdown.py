@@ -36,10 +36,13 @@ def test_a_table_has_alignments_and_no_line_above_a_summary() -> None:
     )
 
 
-def test_a_table_among_indented_lines_is_plain_text() -> None:
-    table = Table(TABLE.columns, TABLE.groups, depth=1)
-    section = Section("details", (Lines(("x",), depth=1), table))
-    assert rendered(section, "markdown") == rendered(section)
+def test_a_table_among_indented_lines_is_one_all_the_same() -> None:
+    table = Table(TABLE.columns, TABLE.groups, depth=2)
+    section = Section("details", (Lines(("x",), depth=2), table, Lines(("y",), depth=2)))
+    assert rendered(section, "markdown") == f"x\n\n{rendered(TABLE, 'markdown')}\n\ny"
+    assert {"table_open", "paragraph_open"} == {
+        token.type for token in tokens(section) if token.level == 0 and token.nesting == 1
+    }
 
 
 def test_sentences_hold_no_tag() -> None:
@@ -47,7 +50,7 @@ def test_sentences_hold_no_tag() -> None:
     assert rendered(Lines((sentence,)), "markdown") == "S <= 0.3 of &lt;b>S&lt;/b> <= 0.3"
 
 
-def tokens(block: Block) -> list[Token]:
+def tokens(block: Section | Block) -> list[Token]:
     """What a reader of Markdown makes of it."""
     reader = MarkdownIt("commonmark").enable(["table", "strikethrough"])
     return reader.parse(rendered(block, "markdown"))
