@@ -208,7 +208,7 @@ def _rebuilt(
 ) -> tuple[RebuiltKernels, bool]:
     """The kernels, and whether Ctrl-C kept some of them from being made."""
     from pytest_ansorbench.environment import MisfitError
-    from pytest_ansorbench.kernels import NoReferenceError, Rebuilding
+    from pytest_ansorbench.kernels import NoReferenceError, Rebuilding, TargetsError
     from pytest_ansorbench.workloads.definition import shipped
 
     winners = [winner for row in rows for winner in row]
@@ -233,6 +233,8 @@ def _rebuilt(
             f"its latencies {error}: give --against PYTHON, whose kernels are measured here, or "
             "--variant"
         ) from None
+    except TargetsError as error:
+        raise Refusal(f"bad RESULT {', '.join(given.results)}: {error}; give --target") from None
     except MisfitError as error:
         if error.setting == "target" and given.target is None:
             raise  # a TVM that does not know what another one did

@@ -3,6 +3,7 @@
 from pytest_ansorbench.kernels.rebuilding import (
     NoReferenceError,
     Rebuilding,
+    TargetsError,
     fastest,
     fastest_of_arms,
 )
@@ -10,6 +11,7 @@ from pytest_ansorbench.kernels.rebuilding import (
 __all__ = [
     "NoReferenceError",
     "Rebuilding",
+    "TargetsError",
     "fastest",
     "fastest_of_arms",
 ]

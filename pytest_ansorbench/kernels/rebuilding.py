@@ -42,6 +42,10 @@ class NoReferenceError(ValueError):
     """Recorded latencies are no reference for today's; the message says how they were measured."""
 
 
+class TargetsError(ValueError):
+    """Kernels were made for several targets; the message names them."""
+
+
 class Rebuilding:
     """Makes kernels of results again, some at a time, with toolchains that stay open.
 
@@ -68,10 +72,14 @@ class Rebuilding:
         Raises:
             NoReferenceError: The winners' latencies were recorded on another machine, on other
                 cores or with other caches.
+            TargetsError: No `target` is given, and the winners were made for several.
             ToolchainError: Something is missing or does not fit.
         """
         machines = {name: one for result in results for name, one in result.machines.items()}
-        target = target or str(machines[winners[0].machine].get("target"))
+        targets = dict.fromkeys(str(machines[one.machine].get("target")) for one in winners)
+        if target is None and len(targets) > 1:
+            raise TargetsError(f"kernels were made for different targets, {' and '.join(targets)}")
+        target = target or next(iter(targets))
         self._root = root
         self._recorded = len(toolchains) == 1
         own = settings or as_recorded(results, winners)

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from pytest_ansorbench.environment import ToolchainError
-from pytest_ansorbench.kernels import NoReferenceError, Rebuilding, fastest
+from pytest_ansorbench.kernels import NoReferenceError, Rebuilding, TargetsError, fastest
 from pytest_ansorbench.measure.engine import EngineError
 from pytest_ansorbench.measure.toolchain import toolchains
 from pytest_ansorbench.options.declarations import flag_of
@@ -101,6 +101,10 @@ class KernelBench:
             raise pytest.UsageError(
                 f"bad {flag_of('kernels.result')}: its latencies {error}; give "
                 f"{flag_of('kernels.against')} PYTHON, whose kernels are measured here"
+            ) from None
+        except TargetsError as error:
+            raise pytest.UsageError(
+                f"bad {flag_of('kernels.result')}: {error}; give {flag_of('target')}"
             ) from None
         except (EngineError, ToolchainError) as error:
             raise pytest.UsageError(in_options(error)) from None

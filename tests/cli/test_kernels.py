@@ -134,6 +134,24 @@ def test_recorded_latencies_of_other_caches_are_not_compared(path, capsys):
     assert "measured with other caches (network is now warm): give --against" in err
 
 
+def test_results_of_several_targets_take_one(path, tmp_path, capsys):
+    result = read_result(Path(path))
+    [machine] = result.machines.values()
+    targets = [machine["target"], '{"kind": "llvm", "mcpu": "x86-64-v2", "num-cores": 1}']
+    written = []
+    for number, (target, case) in enumerate(zip(targets, result.cases, strict=True)):
+        runs = tuple(dataclasses.replace(run, machine=str(number)) for run in case.runs)
+        one = dataclasses.replace(
+            result,
+            machines={str(number): {**machine, "target": target}},
+            cases=(dataclasses.replace(case, runs=runs),),
+        )
+        written.append(str(tmp_path / f"{number}.json"))
+        write_result(one, Path(written[-1]))
+    assert main(["kernels", *written]) == 2
+    assert f"different targets, {' and '.join(targets)}; give --target" in capsys.readouterr().err
+
+
 def test_a_result_without_schedules_says_so(tmp_path, capsys):
     write_result(make_result(make_case_result()), tmp_path / "old.json")
     assert main(["kernels", str(tmp_path / "old.json")]) == 2
