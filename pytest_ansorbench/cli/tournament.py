@@ -103,8 +103,9 @@ def _criteria(results: Mapping[str, Result], goal: str | None) -> Criteria:
         for key in ("goal", "tolerance", "confidence"):
             mine, theirs = getattr(criteria, key), getattr(other, key)
             if mine != theirs and not (key == "goal" and wanted):
+                cure = "--goal chooses one goal for all" if key == "goal" else "they must agree"
                 raise Refusal(
                     f"bad results {first!r} and {name!r}: setting {key} is {mine} in one and "
-                    f"{theirs} in the other; --goal chooses one goal for all"
+                    f"{theirs} in the other; {cure}"
                 )
     return criteria

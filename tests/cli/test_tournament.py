@@ -101,7 +101,11 @@ def test_what_is_not_there_is_refused(told, words, error):
 def test_results_that_do_not_go_together_are_refused(told):
     one = tournament({"a": 1.0}, ["x"])
     other = replace(one, settings={**one.settings, "goal": "90%"}, created="2025")
-    assert "setting goal is way:60% in one and 90% in the other" in told(one, other, code=2)
+    goal = "setting goal is way:60% in one and 90% in the other; --goal chooses one goal for all"
+    assert goal in told(one, other, code=2)
+    sure = replace(one, settings={**one.settings, "confidence": 0.5}, created="2025")
+    refused = told(one, sure, code=2)
+    assert "0.5 in the other; they must agree" in refused and "--goal" not in refused
     assert "the same run of a on x with seed 0" in told(one, other, words=["--goal", "90%"], code=2)
 
 
