@@ -352,7 +352,7 @@ def _list(given: argparse.Namespace) -> int:
             continue
         began, name = printable(past.session.created), journal_name(path)
         if is_being_written(path):
-            print(f"running: {path}, begun {began}; ansor-bench watch {name} shows it")
+            print(f"running: {path}, begun {began}; ansor-bench watch {path} shows it")
         else:
             print(f"interrupted: {path}, begun {began}; --ansor-resume={name} goes on with it")
     return HOLDS

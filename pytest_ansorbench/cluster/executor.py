@@ -81,6 +81,7 @@ class ClusterExecutor:
     _losses: dict[int, int] = field(default_factory=dict, init=False)  # in a row, by seed
     # Why workers cannot make the case under way, by address
     _unable: dict[str, str] = field(default_factory=dict, init=False)
+    _is_made: bool = field(default=False, init=False)  # whether a worker has made it
 
     def __post_init__(self) -> None:
         from distributed import Queue
@@ -143,6 +144,7 @@ class ClusterExecutor:
         self._submitted.clear()
         self._losses.clear()
         self._unable.clear()
+        self._is_made = False
         self._inbox.clear()
         self._happened.clear()
 
@@ -186,11 +188,17 @@ class ClusterExecutor:
 
     def _able(self) -> list[Helper]:
         """Those that fit and can make the case, as far as is known: ElsewhereError if none can."""
-        able = [one for one in self._workers() if one.address not in self._unable]
+        self._workers()
+        if not self._fit_and_able() and self._is_made:  # by a worker that is gone
+            self._wait_for_workers()
+        able = self._fit_and_able()
         if not able:
             why = "; ".join(dict.fromkeys(self._unable.values()))
             raise ElsewhereError(f"no worker can carry out {why}")
         return able
+
+    def _fit_and_able(self) -> list[Helper]:
+        return [one for one in self.pool.fit.values() if one.address not in self._unable]
 
     def _wait_for_workers(self) -> None:
         """Wait until at least one worker fits: EngineError if none did in time.
@@ -201,7 +209,7 @@ class ClusterExecutor:
         told = False
         while True:
             self._asking(self._refresh)
-            if self.pool.fit:
+            if self._fit_and_able():
                 return
             if self._asking(self.pool.awaits_busy):
                 if not told:
@@ -292,7 +300,7 @@ class ClusterExecutor:
                 self._slices_ms[fingerprint(entry.machine)] = slice_ms
         else:
             self._losses.pop(submitted.block.seed, None)
-        submitted.wrote = True
+        submitted.wrote = self._is_made = True
         submitted.over |= isinstance(entry, FinalEntry)
         self._happened.append(Wrote(submitted.block.seed, entry))  # type: ignore[arg-type]
 

@@ -31,9 +31,11 @@ from pytest_ansorbench.records import LastRanking
 from pytest_ansorbench.search import ResumeError
 from pytest_ansorbench.search.loop import Search
 from pytest_ansorbench.storage.entries import RoundEntry
+from pytest_ansorbench.strategies import BadModel
 from pytest_ansorbench.strategies.errors import StrategyError
 from pytest_ansorbench.strategies.scheduling import SCHEDULERS
 from pytest_ansorbench.travel import StayError, arrived
+from pytest_ansorbench.workloads import BadInputs, BadProgram
 from pytest_ansorbench.workloads.case import NetworkCase
 
 if TYPE_CHECKING:
@@ -56,7 +58,7 @@ def _refused(error: Exception) -> dict[str, Any]:
         "resume": (ResumeError,),
         "stay": (StayError,),
         "engine": (EngineError, ToolchainError),
-        "failed": (StrategyError,),
+        "failed": (StrategyError, BadModel, BadProgram, BadInputs),
     }
     for kind, known in kinds.items():
         if isinstance(error, known):

@@ -61,6 +61,10 @@ def _check_processes(config: pytest.Config, settings: Settings) -> None:
                 "tracker has devices; --ansor-shard runs a part of the session on each of several "
                 "machines)"
             )
+        if settings.kernels.result is not None:
+            raise pytest.UsageError(
+                f"bad option {flag}: kernels are made again by one process; run without {flag}"
+            )
         if settings.resume is not None:
             raise pytest.UsageError(
                 f"bad option {flag}: each process has a journal of its own; resume them one by "
@@ -84,7 +88,8 @@ def _most_on_a_machine(specs: Sequence[str]) -> int:
     for spec in specs:
         times, _, rest = spec.partition("*")
         number, where = (int(times), rest) if times.isdecimal() else (1, spec)
-        machines["popen" if "popen" in where.split("//") else where] += number
+        parts = where.split("//")
+        machines["popen" if "popen" in parts else parts[0]] += number
     return max(machines.values(), default=0)
 
 

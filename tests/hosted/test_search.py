@@ -32,6 +32,7 @@ from pytest_ansorbench.search import ResumeError
 from pytest_ansorbench.search.loop import Search
 from pytest_ansorbench.storage.entries import LastCheckEntry
 from pytest_ansorbench.strategies import (
+    BadModel,
     BuildLimit,
     FixedMeasurement,
     LastCheck,
@@ -336,18 +337,22 @@ def test_a_design_space_of_a_user_is_made_there(host, engine):
 class Failing:
     """A proposer of a user that proposes nothing."""
 
-    is_told: bool
+    how: str
 
     def start(self, setup):
-        raise StrategyError("it is told") if self.is_told else KeyError("it is not")
+        raise {"told": StrategyError, "model": BadModel, "not": KeyError}[self.how](self.how)
 
 
 @pytest.mark.parametrize(
-    ("is_told", "message"),
-    [(True, "^toolchain old: it is told$"), (False, r"(?s)^toolchain old: Traceback.*'it is not'")],
+    ("how", "message"),
+    [
+        ("told", "^toolchain old: told$"),
+        ("model", "^toolchain old: model$"),
+        ("not", r"(?s)^toolchain old: Traceback.*KeyError: 'not'"),
+    ],
 )
-def test_a_strategy_that_fails_there_is_no_fault_of_the_engine(host, is_told, message):
-    failing = dataclasses.replace(RANDOM, name="failing", proposer=Failing(is_told))
+def test_a_strategy_that_fails_there_is_no_fault_of_the_engine(host, how, message):
+    failing = dataclasses.replace(RANDOM, name="failing", proposer=Failing(how))
     with pytest.raises(ElsewhereError, match=message):
         begun(HostedStrategy("failing@old", failing, host)).step()
 

@@ -97,6 +97,11 @@ def test_one_process_shares_the_machine_with_none(project, words):
     assert project.bench(*words, "--collect-only").code == 0
 
 
+def test_kernels_are_made_again_by_one_process(project):
+    words = ("--ansor-kernels=saved.json", "-n", "1")
+    assert "bad option -n: kernels are made again by one process" in refusal(project.bench(*words))
+
+
 def test_a_strategy_registered_twice_is_refused(project):
     project.replace("conftest.py", 'name="two"', 'name="one"')
     assert "bad strategy name 'one': it is taken" in refusal(project.bench())
