@@ -35,6 +35,7 @@ from pytest_ansorbench.stats.estimates import UNDEFINED
 from pytest_ansorbench.stats.evidence import Evidence
 from pytest_ansorbench.stats.figures import Figure
 from pytest_ansorbench.stats.power import MOST_REPEATS, POWER, detectable_effect, t_quantile
+from pytest_ansorbench.stats.relabellings import smallest_chance
 from pytest_ansorbench.stats.spending import level_at
 
 # Standard errors by which an undecided figure is nearer to its limit than it looks. By simulation
@@ -228,9 +229,11 @@ def later_chances(
     noise = figure.sign * math.log1p(figure.sign * last.criteria.noise)
     scale = spread * math.sqrt(1.0 / n - 1.0 / most)
     error, unsure = evidence.standard_error(spread, most), evidence.error * math.sqrt(n / most)
-    fewest = min(most, evidence.earlier or most)
-    degrees, later = evidence.cases * (n - 1), evidence.cases * (fewest - 1)
+    degrees, later = evidence.cases * (n - 1), evidence.cases * (most - 1)
+    tail, earlier = later, evidence.earlier or most
+    if smallest_chance(earlier, most) ** evidence.cases > last.level:  # see `sharpened`
+        tail = evidence.cases * (min(earlier, most) - 1)
     to_hold = unsure + t_quantile(last.criteria.confidence, later) * error
-    to_break = noise + unsure + t_quantile(1.0 - 2.0 * last.level, later) * error
+    to_break = noise + unsure + t_quantile(1.0 - 2.0 * last.level, tail) * error
     holds, broken = stdtr(degrees, -np.array([loss + to_hold, to_break - loss]) / scale)
     return float(holds), float(broken)
