@@ -67,7 +67,7 @@ def packed(module: IRModule) -> IRModule:
     is laid out (features / block, ..., channels, block) here, in blocks of 32 if that divides them,
     else of 16. With features last, those that a tile reads for one channel lie as far from those
     for the next as there are features, often a power of two, which few sets of a cache have to
-    hold. Images get `channels_last`.
+    hold. Rows of products are padded until a tile divides them. Images get `channels_last`.
 
     Args:
         module: A Relax module whose `main` is in dataflow blocks.

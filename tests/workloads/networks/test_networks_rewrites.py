@@ -150,8 +150,9 @@ def test_what_does_not_gain_by_winograd_is_left(build):
         images((16, 32, 3, 3), dilation=(2, 1)),
         products((24, 32)),
         products((24, 16), shape=(1, 24)),
+        products((24, 32), shape=(2, 37, 24)),
     ],
-    ids=["plain", "residual", "stride", "dilation", "product", "row"],
+    ids=["plain", "residual", "stride", "dilation", "product", "row", "prime"],
 )
 def test_packing_computes_the_same(build):
     assert "packed" in rewritten(build, workloads.packed)
@@ -178,6 +179,12 @@ def test_an_exponential_of_other_than_float32_is_left():
     build = model((3, 40), lambda op, const, x: op.exp(op.astype(x, "float64")))
     case = workloads.from_relax("double", build, rewrite=workloads.fast_math)
     assert "T.exp(" in case.program().script()
+
+
+def test_rows_that_no_tile_divides_are_padded():
+    build = products((24, 32), shape=(37, 24))
+    text = workloads.from_relax("prime", build, rewrite=workloads.packed).program().script()
+    assert "(T.int64(39), T.int64(32))" in text
 
 
 def test_images_are_transposed_at_both_ends_and_nowhere_else():
