@@ -145,10 +145,8 @@ def in_own_memory(array: NDArray[Any]) -> NDArray[Any]:
 
 def in_numpys_pages(array: NDArray[Any]) -> NDArray[Any]:
     """An aligned copy as `load.py` of `ansor-bench tune` has weights: NumPy chooses the pages."""
-    memory = np.empty(array.nbytes + ALIGNMENT, np.uint8)
-    start = -memory.ctypes.data % ALIGNMENT
-    # In two steps: NumPy has an empty slice begin where its array does.
-    copy = memory[start:][: array.nbytes].view(array.dtype).reshape(array.shape)
+    memory = _aligned_part(np.empty(array.nbytes + ALIGNMENT, np.uint8), array.nbytes)
+    copy = memory.view(array.dtype).reshape(array.shape)
     copy[...] = array
     return copy
 
@@ -160,9 +158,13 @@ def in_ordinary_pages(size: int) -> NDArray[np.uint8]:
     (https://numpy.org/doc/stable/reference/global_state.html). A kernel then needs hardly any
     address translations for its large arguments, as it would nowhere else.
     """
-    memory = np.frombuffer(bytearray(size + ALIGNMENT), np.uint8)
-    start = -memory.ctypes.data % ALIGNMENT
-    return memory[start : start + size]
+    return _aligned_part(np.frombuffer(bytearray(size + ALIGNMENT), np.uint8), size)
+
+
+def _aligned_part(memory: NDArray[np.uint8], size: int) -> NDArray[np.uint8]:
+    """The first aligned bytes of memory that has `ALIGNMENT` more of them."""
+    # In two steps: NumPy has an empty slice begin where its array does.
+    return memory[-memory.ctypes.data % ALIGNMENT :][:size]
 
 
 def _guarded(
@@ -288,7 +290,8 @@ def load_check(packed: bytes) -> Check:
     """
     text, *arrays = unpack_arrays(packed)
     whole = json.loads(text.tobytes())
-    weights = {*whole["inputs"]} & {*(whole["fresh"] or {"inputs": ()})["inputs"]}
+    fresh = whole["fresh"]
+    weights = set() if fresh is None else {*whole["inputs"]} & {*fresh["inputs"]}
     inputs: dict[int, NDArray[Any]] = {}
 
     def loaded(described: Any) -> Check:

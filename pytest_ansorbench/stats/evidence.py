@@ -71,7 +71,7 @@ class Evidence:
         return sharpened(counted, smallest, fewest, level, excess, standard_error)
 
     def standard_error(self, spread: float, repeats: int) -> float:
-        """That of the log figure after so many repeats, given the spread of a pair of runs."""
+        """The log figure's standard error after so many repeats, given the spread of a pair."""
         return math.hypot(self.fixed(), spread / math.sqrt(repeats))
 
 
@@ -168,7 +168,7 @@ def _estimate(value: float, ratios: Floats, repeats: int, confidence: float) -> 
 
 
 def _standard_error(figures: Floats, repeats: int) -> float | None:
-    """That of the logarithm of what draws of seeds give; None if too many of them give none."""
+    """The log figure's standard error, from draws of seeds; None if too many of them have none."""
     with np.errstate(divide="ignore", invalid="ignore"):
         logs = np.log(figures)
     known = logs[np.isfinite(logs)]

@@ -24,10 +24,11 @@ _STABLE: Final = ("system", "machine", "cpu", "logical_cores", "physical_cores",
 
 def fingerprint(machine: Mapping[str, Any]) -> str:
     """Twelve hexadecimal digits, equal for machines that may be expected to be equally fast."""
-    return _digest([*_stable(machine).values()])
+    return digest([*_stable(machine).values()])
 
 
-def _digest(values: Sequence[Any]) -> str:
+def digest(values: Sequence[Any]) -> str:
+    """Twelve hexadecimal digits, equal for equal values."""
     text = json.dumps(values, sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
@@ -98,5 +99,5 @@ def write_peak(
 
 
 def _path(storage_dir: Path, machine: str, operands: Operands, cores: Sequence[int] | None) -> Path:
-    pinned = "" if cores is None else f"-{_digest([*cores])}"
+    pinned = "" if cores is None else f"-{digest([*cores])}"
     return storage_dir / PEAKS / f"{machine}-{operands}{pinned}.json"

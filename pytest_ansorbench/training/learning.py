@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from pytest_ansorbench.storage import Past
+from pytest_ansorbench.storage.machine import digest
 from pytest_ansorbench.strategies import Draft, PretrainedModel, Strategy
 from pytest_ansorbench.strategies.program_model import SHIPPED
 from pytest_ansorbench.training.arrays import save_arrays
@@ -109,5 +109,4 @@ def _name_of(past: Past) -> str:
     began = re.sub(r"\D", "", session.created)[:14]
     number, _, _ = past.path.name.partition(".")
     parts = [number, session.machine, session.settings, session.cases]
-    text = json.dumps(parts, sort_keys=True, default=str)
-    return f"{began}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+    return f"{began}-{digest(parts)[:8]}"

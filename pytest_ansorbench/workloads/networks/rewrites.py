@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from itertools import count as count_from
+from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -30,7 +30,7 @@ _FEWEST_CHANNELS: Final = 32
 _BLOCKS: Final = (32, 16)
 """Features in a block, the first that divides all: two vectors of AVX-512, or two of AVX2."""
 _TILE_ROWS: Final = range(4, 15)
-"""Of a matrix: so many times two vectors are sums in registers."""
+"""Rows of a tile of a product, whose sums of two vectors each stay in registers."""
 _CONV2D: Final = "relax.nn.conv2d"
 _MATMUL: Final = "relax.matmul"
 _PERMUTE_DIMS: Final = "relax.permute_dims"
@@ -246,13 +246,13 @@ def _product(data: Tensor, weights: Tensor) -> Tensor:
     from tvm import te, topi
 
     *others, rows, channels = map(int, data.shape)
-    count, _, block = map(int, weights.shape)
+    blocks, _, block = map(int, weights.shape)
     more = _rows_in_tiles(rows) - rows
     if more:
-        data = topi.nn.pad(data, (0,) * len(data.shape), (*(0 for _ in others), more, 0))
+        data = topi.nn.pad(data, [0] * len(data.shape), [*[0] * len(others), more, 0])
     k = te.reduce_axis((0, channels), "k")
     product = te.compute(
-        (*others, rows + more, count * block),
+        (*others, rows + more, blocks * block),
         lambda *at: te.sum(
             data[(*at[:-1], k)] * weights[at[-1] // block, k, at[-1] % block], axis=[k]
         ),
@@ -260,15 +260,15 @@ def _product(data: Tensor, weights: Tensor) -> Tensor:
     )
     if not more:
         return product
-    shape = (*others, rows, count * block)
+    shape = (*others, rows, blocks * block)
     return te.compute(shape, lambda *at: product(*at), name="rows_of_matmul")
 
 
 def _rows_in_tiles(rows: int) -> int:
-    """So many rows that a tile of some may divide them: 198 for 197, which is prime."""
+    """Rows, padded by as few as it takes for a tile to divide them: 198 for 197, a prime."""
     if rows <= max(_TILE_ROWS):
         return rows
-    return next(n for n in count_from(rows) if any(n % tile == 0 for tile in _TILE_ROWS))
+    return next(n for n in count(rows) if any(n % tile == 0 for tile in _TILE_ROWS))
 
 
 def _packed(call: Any, kernel: NDArray[Any]) -> _Replacement | None:
