@@ -94,6 +94,8 @@ def pytest_ansorbench_strategies(config: object) -> Sequence[Strategy]:
         "greedy": replace(policy, random_share=0.0),
         "patient": replace(policy, compile_time=None),
         "far": replace(policy, neighbourhood=Neighbourhood(children=0)),
+        "lean": (lean := replace(policy, niches=None, compile_time=None, siblings=None)),
+        "bare": replace(lean, sharing=SharpeningShares(sharpen_trials=10**9)),
     }
     experienced = {
         "transfer": replace(policy, experience=Experience()),
