@@ -78,6 +78,11 @@ class Credulous(Prior):
         return 1.0
 
 
+def lean(policy: Draft) -> Draft:
+    """Without niches, compile time and siblings."""
+    return replace(policy, niches=None, compile_time=None, siblings=None)
+
+
 def pytest_ansorbench_strategies(config: object) -> Sequence[Strategy]:
     """The variants, and controls that differ from stock searches in measurement alone."""
     draft = Registry().get("draft")
@@ -94,9 +99,11 @@ def pytest_ansorbench_strategies(config: object) -> Sequence[Strategy]:
         "greedy": replace(policy, random_share=0.0),
         "patient": replace(policy, compile_time=None),
         "far": replace(policy, neighbourhood=Neighbourhood(children=0)),
-        "lean": (lean := replace(policy, niches=None, compile_time=None, siblings=None)),
-        "bare": replace(lean, sharing=SharpeningShares(sharpen_trials=10**9)),
+        "lean": lean(policy),
+        "bare": replace(lean(policy), sharing=SharpeningShares(sharpen_trials=10**9)),
     }
+    transfer = Registry().get("draft+transfer")
+    assert isinstance(transfer.proposer, Draft)
     experienced = {
         "transfer": replace(policy, experience=Experience()),
         "inverted": replace(policy, experience=Inverted()),
@@ -117,6 +124,12 @@ def pytest_ansorbench_strategies(config: object) -> Sequence[Strategy]:
         *(
             replace(draft, name=f"draft-{name}", proposer=proposer, description="")
             for name, proposer in variants.items()
+        ),
+        replace(
+            transfer,
+            name="draft+transfer-lean",
+            proposer=lean(transfer.proposer),
+            description="",
         ),
         replace(draft, name="draft-fixed", measurement=FixedMeasurement(), description=""),
         # A control: `default` without a genetic search before its cost model is trained.
