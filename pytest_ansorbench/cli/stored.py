@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -39,21 +38,11 @@ def read_stored(storage: Path, wanted: str) -> tuple[Path, Result]:
 
 def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[Path]) -> None:
     """Refuse to write over a file that is read, or where none can be written; None is no file."""
-    from pytest_ansorbench.storage import is_among
+    from pytest_ansorbench.storage import check_output
 
     read = [*inputs]
     for path in filter(None, outputs):
-        if is_among(path, read):
-            raise Refusal(
-                f"bad output {str(path)!r}: it is read; expected another file, e.g. new-{path.name}"
-            )
-        if os.path.isdir(path):
-            raise Refusal(f"bad output {str(path)!r}: expected a file, not a folder")
-        if not os.path.exists(path):
-            # Folders that are missing are made.
-            place = next(one for one in path.absolute().parents if os.path.exists(one))
-            if not (os.path.isdir(place) and os.access(place, os.W_OK)):
-                raise Refusal(f"bad output {str(path)!r}: nothing can be written to {str(place)!r}")
+        check_output("output", path, read)
 
 
 def passed_over(path: Path, error: StorageError) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -15,7 +14,7 @@ from pytest_ansorbench.options.declarations import flag_of
 from pytest_ansorbench.options.settings import Settings
 from pytest_ansorbench.plugin import workers
 from pytest_ansorbench.plugin.refusals import usage
-from pytest_ansorbench.storage import StorageError, check_name, find_saved, is_among
+from pytest_ansorbench.storage import StorageError, check_name, check_output, find_saved
 
 
 def check_session(config: pytest.Config, settings: Settings) -> None:
@@ -27,11 +26,14 @@ def check_session(config: pytest.Config, settings: Settings) -> None:
     _check_processes(config, settings)
     usage(check_conflicts, settings)
     read = [*_read(settings, config.rootpath / settings.files.storage)]
-    if settings.files.json is not None:
-        _check_writable(flag_of("files.json"), settings.files.json, read)
-    for output in settings.files.report:
-        if output.path is not None:
-            _check_writable(flag_of("files.report"), output.path, read)
+    outputs = [("files.json", settings.files.json)]
+    outputs += [("files.report", output.path) for output in settings.files.report]
+    for field, path in outputs:
+        try:
+            if path is not None:
+                check_output(flag_of(field), path, read)
+        except StorageError as error:
+            raise pytest.UsageError(str(error)) from None
     if settings.files.save is not None:
         try:
             check_name(settings.files.save)
@@ -100,19 +102,3 @@ def _read(settings: Settings, storage: Path) -> Iterator[Path]:
     for wanted in (*named, settings.shard_by):
         with suppress(StorageError):  # reading tells of it
             yield from () if wanted is None else find_saved(storage, wanted)
-
-
-def _check_writable(flag: str, path: Path, read: Sequence[Path]) -> None:
-    folder = path.resolve().parent
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise pytest.UsageError(f"bad {flag} {str(path)!r}: {error}") from None
-    if path.is_dir() or not os.access(path if path.exists() else folder, os.W_OK):
-        raise pytest.UsageError(
-            f"bad {flag} {str(path)!r}: expected a file that can be written, e.g. out/{path.name}"
-        )
-    if is_among(path, read):
-        raise pytest.UsageError(
-            f"bad {flag} {str(path)!r}: it is read; expected another file, e.g. new-{path.name}"
-        )

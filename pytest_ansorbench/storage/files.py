@@ -111,10 +111,25 @@ def newest(
     return (first, read(first)) if found is None else found
 
 
-def is_among(path: Path, others: Iterable[Path]) -> bool:
-    """Whether a file is one of others, by whatever name; one that is not there is none."""
-    there = [other for other in others if os.path.exists(other)]
-    return os.path.exists(path) and any(os.path.samefile(path, other) for other in there)
+def check_output(what: str, path: Path, read: Iterable[Path]) -> None:
+    """Refuse to write over a file that is read, or where none can be written.
+
+    Raises:
+        UnwritableError: It names the file, and what it is.
+    """
+    there = [one for one in read if os.path.exists(one)]
+    problem = ""
+    if os.path.exists(path) and any(os.path.samefile(path, one) for one in there):
+        problem = f"it is read; expected another file, e.g. new-{path.name}"
+    elif os.path.isdir(path):
+        problem = "expected a file, not a folder"
+    elif not (_in_place(path) and os.access(path, os.W_OK)):
+        # Folders that are missing are made; what is there is replaced by a file put beside it.
+        place = next(one for one in Path(os.path.realpath(path)).parents if os.path.exists(one))
+        if not (os.path.isdir(place) and os.access(place, os.W_OK)):
+            problem = f"nothing can be written to {str(place)!r}"
+    if problem:
+        raise UnwritableError(f"bad {what} {str(path)!r}: {problem}")
 
 
 def write_result(result: Result, path: Path) -> None:
@@ -183,9 +198,13 @@ def written_whole(target: Path) -> Iterator[IO[bytes] | gzip.GzipFile]:
 
 def written(path: Path) -> contextlib.AbstractContextManager[IO[bytes] | gzip.GzipFile]:
     """A file to write as a whole; a device, a pipe and what a link names are written in place."""
-    if path.is_symlink() or (path.exists() and not path.is_file()):
+    if _in_place(path):
         return path.open("wb")
     return written_whole(path)
+
+
+def _in_place(path: Path) -> bool:
+    return os.path.islink(path) or (os.path.exists(path) and not os.path.isfile(path))
 
 
 def read_record(path: Path, cls: type[_RecordT], data: Any, what: str = _RESULT) -> _RecordT:

@@ -40,12 +40,17 @@ def refusal(outcome) -> str:
         ),
         ('--ansor-target={"kind"', "expected an LLVM or CUDA target"),
         ("--ansor-save=newest", "bad --ansor-save: bad name 'newest': expected some words other"),
-        ("--ansor-json=.", "bad --ansor-json '.': expected a file that can be written"),
-        ("--ansor-json=test_cases.py/x.json", "bad --ansor-json"),
+        ("--ansor-json=.", "bad --ansor-json '.': expected a file, not a folder"),
+        ("--ansor-json=test_cases.py/x.json", "x.json': nothing can be written to '"),
     ],
 )
 def test_bad_values_are_named_and_a_good_one_is_shown(project, argument, message):
     assert message in refusal(project.bench(argument))
+
+
+def test_no_folder_is_made_for_a_file_that_is_not_written(project):
+    assert project.bench("--ansor-json=new/out.json", "--collect-only").code == 0
+    assert not (project.root / "new").exists()
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ def test_a_file_that_cannot_be_written_is_refused_before_anything_runs(saved):
     (saved.root / "folder").mkdir()
     outcome = saved.bench(REPLAY, "--ansor-report=csv:folder")
     assert outcome.code == 4
-    assert "bad --ansor-report 'folder': expected a file that can be written" in outcome.text
+    assert "bad --ansor-report 'folder': expected a file, not a folder" in outcome.text
 
 
 @pytest.mark.parametrize("formats", ["markdown, csv:pr.csv"])

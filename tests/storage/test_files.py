@@ -20,11 +20,14 @@ from pytest_ansorbench.storage import (
     CutShortError,
     MissingResultError,
     StorageError,
+    UnwritableError,
+    check_output,
     newest,
     read_result,
     readable,
     write_result,
 )
+from tests.disks import read_only
 from tests.synthetic import make_case_result, make_noise, make_result, make_run
 
 
@@ -141,6 +144,19 @@ def test_folders_and_pipes_are_neither_written_nor_read(tmp_path: Path) -> None:
 def test_a_file_in_place_of_the_folder(saved: Path) -> None:
     with pytest.raises(StorageError, match="check the folder's permissions"):
         write_result(make_result(), saved / "result.json")
+
+
+def test_it_is_known_beforehand_where_nothing_can_be_written(tmp_path: Path) -> None:
+    folder, link = tmp_path / "folder", tmp_path / "link.json"
+    write_result(make_result(), folder / "there.json")
+    link.symlink_to(folder / "there.json")
+    with read_only(folder):
+        if os.access(folder, os.W_OK):
+            pytest.skip("takes another user than root")
+        for name in ("there.json", "new.json", "new/more/new.json"):
+            with pytest.raises(UnwritableError, match=r"bad output .*: nothing can be written to"):
+                check_output("output", folder / name, [])
+        check_output("output", link, [])  # which is written in place
 
 
 def test_the_noise_of_a_machine_is_kept(tmp_path: Path) -> None:
