@@ -16,6 +16,7 @@ from pytest_ansorbench.options.refusals import in_options
 from pytest_ansorbench.options.resolve import resolve
 from pytest_ansorbench.options.settings import Settings
 from pytest_ansorbench.plugin import judging
+from pytest_ansorbench.plugin.blame import failures, usage_errors
 from pytest_ansorbench.plugin.refusals import LATE, failure, passed_over, usage
 from pytest_ansorbench.plugin.selection import bench_items, case_id, keywords_of, select
 from pytest_ansorbench.plugin.showing import print_report
@@ -66,13 +67,17 @@ class KernelBench:
         self, session: pytest.Session, items: list[pytest.Item]
     ) -> None:
         """Select cases, and count their gates."""
-        if self._settings.cases:
-            select(items, self._settings.cases, self._config)
-        tests = [*bench_items(items)]
-        for test in tests:
-            self._tests[test.nodeid] = usage(resolve, self._config, keywords_of(test))
-        gated = [test for test in tests if _limits_of(self._tests[test.nodeid]).kernel is not None]
-        kernels = sum(len(self._winners_of(case_id(test))) for test in gated)
+        with usage_errors(self._config, "while selecting cases"):
+            if self._settings.cases:
+                select(items, self._settings.cases, self._config)
+            tests = [*bench_items(items)]
+            for test in tests:
+                try:
+                    self._tests[test.nodeid] = usage(resolve, self._config, keywords_of(test))
+                except pytest.UsageError as error:
+                    raise pytest.UsageError(f"{test.nodeid}: {error}") from None
+            gated = [one for one in tests if _limits_of(self._tests[one.nodeid]).kernel is not None]
+            kernels = sum(len(self._winners_of(case_id(test))) for test in gated)
         challengers = max(1, len(self._toolchains) - 1)
         suite = self._settings.suite_limits.get("throughput_ratio") is not None
         self._gates = (challengers * kernels, challengers if suite else 0)
@@ -118,7 +123,8 @@ class KernelBench:
         if item.nodeid in self._judgements:
             judging.note_rerun(item, self._notes)
         else:
-            self._judgements[item.nodeid] = self._made_again(item, case)
+            with failures(self._config, "while making the case's kernels again"):
+                self._judgements[item.nodeid] = self._made_again(item, case)
         strict = self._tests[item.nodeid].strict
         judging.settle(self._judgements[item.nodeid], strict=strict)
         return next(one for one in self._result.cases if one.case == case.id)

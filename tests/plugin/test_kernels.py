@@ -11,6 +11,8 @@ from pytest_ansorbench.measure import process_sets
 from pytest_ansorbench.measure.side_by_side import Span
 from tests import interpreters
 from tests.faults import Doubling
+from tests.plugin.test_bad_input import refusal
+from tests.plugin.test_blame import HINT, message_of
 
 QUICK = "--ansor-kernel-sets=2"
 KERNELS = "--ansor-kernels=saved.json"
@@ -107,6 +109,50 @@ def test_gates_of_a_case_that_a_test_names_in_its_body_are_counted(benched):
     benched.write("conftest.py", COUNTED)
     outcome = benched.bench(KERNELS, "--ansor-min-throughput-ratio=0.5", "--collect-only", "-s")
     assert "gates (1, 0)" in outcome.out, outcome.text
+
+
+FAULTY = """
+import pytest
+from tests.faults import Doubling
+
+class Faulty(Doubling):
+    {member}
+
+@pytest.mark.ansor_bench({keywords})
+@pytest.mark.parametrize("case", [Faulty()], ids=["x"])
+def test_faulty(ansor_bench, case):
+    ansor_bench(case)
+"""
+
+
+@pytest.mark.parametrize(
+    ("member", "keywords", "message"),
+    [
+        (
+            "id = property(lambda self: self.name)",
+            "min_throughput_ratio=0.9",
+            "test_cases.py:6: in <lambda>: AttributeError: ",
+        ),
+        (
+            "pass",
+            "trails=4",
+            "test_cases.py::test_faulty[x]: bad marker keyword 'trails': expected",
+        ),
+    ],
+)
+def test_a_faulty_case_or_marker_is_named_when_it_is_collected(benched, member, keywords, message):
+    benched.write("test_cases.py", FAULTY.format(member=member, keywords=keywords))
+    assert refusal(benched.bench(KERNELS, "--collect-only")).startswith(message)
+
+
+def test_a_case_without_tasks_to_check_by_fails_its_test_in_one_line(benched):
+    member = "def tasks(self): return self.nonsense"
+    benched.write("test_cases.py", FAULTY.format(member=member, keywords=""))
+    outcome = benched.bench(KERNELS, QUICK, "-rN")
+    assert outcome.code == 1, outcome.text
+    line = message_of(outcome, "test_faulty[x]")
+    assert line.startswith("test_cases.py:6: in tasks: AttributeError: ")
+    assert line.endswith(f"(while making the case's kernels again; {HINT}")
 
 
 def test_a_case_that_was_not_saved_is_skipped(benched):
