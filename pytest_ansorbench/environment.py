@@ -132,11 +132,7 @@ def _said(text: str | None) -> dict[str, Any]:
 
     if text is None:
         return dict(Target.from_device("cpu").export())
-    given: dict[str, Any] = {"kind": text}
-    if text.startswith("{"):
-        given = json.loads(text)
-    elif "/" in text:  # one of TVM's tags
-        given = dict(Target(text).export())
+    given = attributes_of(text)
     if given.get("kind") != "cuda" or given.keys() >= {"arch", *_ANY_GPU}:
         return given
     try:
@@ -145,6 +141,15 @@ def _said(text: str | None) -> dict[str, Any]:
         if "arch" not in given:
             raise
         return {**_ANY_GPU, **given}
+
+
+def attributes_of(text: str) -> dict[str, Any]:
+    """What the text of a target says of it, with a tag of TVM's spelt out."""
+    from tvm.target import Target
+
+    if text.startswith("{"):
+        return dict(json.loads(text))
+    return dict(_plain(Target(text).export())) if "/" in text else {"kind": text}
 
 
 def laid_over(target: Target, attributes: Mapping[str, object]) -> Target:

@@ -16,7 +16,13 @@ from pytest_ansorbench.cluster.settings import RESOURCE, ClusterAddress, Cluster
 from pytest_ansorbench.cluster.work import LiveWork, SiteSettings, packed
 from pytest_ansorbench.cluster.workers import check_dask, connected
 from pytest_ansorbench.cores import usable_cores
-from pytest_ansorbench.environment import MisfitError, check_toolchain
+from pytest_ansorbench.environment import (
+    MisfitError,
+    attributes_of,
+    check_toolchain,
+    device_name,
+    resolve_target,
+)
 from pytest_ansorbench.measure.engine import ElsewhereError, EngineError
 from pytest_ansorbench.measure.local.machine import describe_machine
 
@@ -82,12 +88,13 @@ def _connected(address: ClusterAddress, patience_s: float) -> tuple[Any, Any]:
 
 def _shared_out(site: SiteSettings, workers: int) -> SiteSettings:
     """The site with cores of its own for each of several workers on this machine."""
+    resolved = resolve_target(site.target)
     if workers == 1:
         return site
-    attributes = _attributes(site.target)
-    if str(attributes.get("kind")).startswith(("cuda", "nvidia/")):
+    if device_name(resolved) == "cuda":
         problem = f"{workers} workers would share this machine's GPU, expected one worker"
         raise MisfitError("target", site.target, problem)
+    attributes = attributes_of(site.target or "llvm")
     usable = site.engine.cores or usable_cores().cpus
     each = len(usable) // workers
     given = attributes.get("num-cores")
@@ -106,14 +113,3 @@ def _shared_out(site: SiteSettings, workers: int) -> SiteSettings:
         str(at): usable[at * each : (at + 1) * each] for at in range(workers)
     }
     return replace(site, target=target, cores=cores)
-
-
-def _attributes(target: str | None) -> dict[str, Any]:
-    """The attributes of a target, as a user gave it."""
-    if target is None:
-        return {"kind": "llvm"}
-    try:
-        given = json.loads(target)
-    except ValueError:
-        given = target
-    return dict(given) if isinstance(given, dict) else {"kind": str(given)}

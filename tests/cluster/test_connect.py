@@ -42,8 +42,8 @@ def test_the_rest_of_the_target_stays(target):
     assert shared == (json.loads(target) if target.startswith("{") else {"kind": target})
 
 
-def test_threads_that_were_asked_for_stay():
-    target = '{"kind": "llvm", "num-cores": 1}'
+@pytest.mark.parametrize("target", ['{"kind": "llvm", "num-cores": 1}', "aws/cpu/c5.large"])
+def test_threads_that_were_asked_for_stay(target):
     assert _shared_out(site(target), 2).target == target
 
 
@@ -52,6 +52,9 @@ def test_threads_that_were_asked_for_stay():
     [
         (None, 5, "5 workers share 4 cores, and a kernel runs on 1 threads"),
         ('{"kind": "llvm", "num-cores": 4}', 2, "2 workers share 4 cores.* on 4 threads"),
+        ("aws/cpu/c5.2xlarge", 2, "2 workers share 4 cores.* on 4 threads"),
+        ("nvidia/nvidia-a100", 2, "2 workers would share this machine's GPU"),
+        ("opencl", 2, "only CPUs and CUDA can be measured so far"),
     ],
 )
 def test_more_than_there_is_is_refused(target, workers, message):
