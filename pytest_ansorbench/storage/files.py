@@ -11,6 +11,7 @@ import gc
 import gzip
 import io
 import os
+import re
 import uuid
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -109,6 +110,18 @@ def newest(
     first, *later = paths
     found = next(readable(reversed(later), read, tell), None)
     return (first, read(first)) if found is None else found
+
+
+def files_in(folder: Path, named: re.Pattern[str]) -> list[Path]:
+    """The files of a storage folder with names of a kind; none if there is no folder."""
+    try:
+        return [path for path in folder.iterdir() if named.fullmatch(path.name)]
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise StorageError(
+            f"bad storage folder {str(folder)!r}: cannot be read, {error.strerror}"
+        ) from error
 
 
 def check_output(what: str, path: Path, read: Iterable[Path]) -> None:

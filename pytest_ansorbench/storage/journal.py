@@ -33,6 +33,7 @@ from pytest_ansorbench.storage.files import (
     CutShortError,
     StorageError,
     cannot_write,
+    files_in,
     nothing_in,
     unpacked,
     written_whole,
@@ -266,15 +267,7 @@ def is_being_written(path: Path) -> bool:
 
 def list_journals(storage_dir: Path) -> tuple[Path, ...]:
     """The journals in a storage folder, in order of their numbers; none if there is no folder."""
-    folder = storage_dir / FOLDER
-    try:
-        files = [path for path in folder.iterdir() if _NAMED.fullmatch(path.name)]
-    except FileNotFoundError:
-        return ()
-    except OSError as error:
-        raise StorageError(
-            f"bad storage folder {str(folder)!r}: cannot be read, {error.strerror}"
-        ) from error
+    files = files_in(storage_dir / FOLDER, _NAMED)
     # Killed while it is compressed, a journal is there twice; as it was, it is surely whole.
     found = {journal_name(path): path for path in sorted(files, reverse=True)}
     return tuple(sorted(found.values(), key=_number))

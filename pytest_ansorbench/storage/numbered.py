@@ -16,6 +16,7 @@ from pytest_ansorbench.storage.files import (
     MissingResultError,
     StorageError,
     cannot_write,
+    files_in,
     newest,
     read_result,
     write_result,
@@ -50,12 +51,7 @@ def save_numbered(result: Result, storage_dir: Path, name: str) -> Path:
 
 def list_saved(storage_dir: Path) -> tuple[Path, ...]:
     """The numbered results in a folder, in order of their numbers; none if there is no folder."""
-    try:
-        files = [path for path in storage_dir.iterdir() if _NUMBERED.fullmatch(path.name)]
-    except FileNotFoundError:
-        return ()
-    except OSError as error:
-        cannot_write("storage folder", storage_dir, error)
+    files = files_in(storage_dir, _NUMBERED)
     return tuple(sorted(files, key=lambda path: (_number(path), path.name)))
 
 
