@@ -236,6 +236,15 @@ def test_what_a_batch_file_has_that_is_not_read_may_be_left_out(tmp_path):
     assert "bad softmax option '--sdt=u8' of '" in str(skipped[1])
 
 
+def test_a_number_of_thousands_of_digits_costs_its_own_problem(tmp_path):
+    digits, skipped = "9" * 5000, []
+    written(tmp_path, all=f"{digits} 2x3")
+    [found] = from_benchdnn_batch("softmax", tmp_path / "all", skip=skipped.append)
+    assert found.m == 2 and "expected dimensions, e.g. 2x3" in str(*skipped)
+    with pytest.raises(BadProblem, match="expected numbers after names"):
+        from_benchdnn("conv", f"ic8ih{digits}oc16kh3")
+
+
 def test_one_of_several_values_that_is_not_read_costs_its_own_problem(tmp_path):
     skipped = []
     written(tmp_path, all="--alg=max,avg_np,avg_p --tag=abx,axb mb1ic8ih9oh9kh3ph1")

@@ -5,8 +5,12 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Mapping
+from typing import Final
 
 from pytest_ansorbench.workloads.operators.window import Window
+
+_NUMBER: Final = r"\d{1,18}"
+"""One that fits into 64 bits, whatever its digits."""
 
 
 class Unread(ValueError):
@@ -16,7 +20,8 @@ class Unread(ValueError):
 def dimensions_of(text: str, least: int, most: int) -> list[tuple[int, ...]]:
     """The dimensions of some tensors, as `2x3:3x4`."""
     found = [one.split("x") for one in text.split(":")]
-    if not least <= len(found) <= most or not all(map(str.isdecimal, itertools.chain(*found))):
+    are_numbers = all(re.fullmatch(_NUMBER, one) for one in itertools.chain(*found))
+    if not least <= len(found) <= most or not are_numbers:
         raise Unread(f"expected dimensions, e.g. {':'.join(['2x3', '3x4'][:least])}")
     return [tuple(map(int, one)) for one in found]
 
@@ -24,9 +29,9 @@ def dimensions_of(text: str, least: int, most: int) -> list[tuple[int, ...]]:
 def entries_of(text: str, names: str) -> dict[str, int]:
     """Numbers by their names, as `mb1_ic64`."""
     name = "|".join(names.split())
-    if not re.fullmatch(rf"(({name})\d+_*)+", text):
+    if not re.fullmatch(rf"(({name}){_NUMBER}_*)+", text):
         raise Unread(f"expected numbers after names ({names}), e.g. ic64ih56")
-    return {one: int(number) for one, number in re.findall(rf"({name})(\d+)", text)}
+    return {one: int(number) for one, number in re.findall(rf"({name})({_NUMBER})", text)}
 
 
 def extents_of(entries: Mapping[str, int]) -> tuple[dict[str, dict[str, int]], list[int]]:
