@@ -51,7 +51,12 @@ class Accelerator(Device):
         self.tvm = tvm.device(name, 0)
 
     def place(self, arrays: Sequence[NDArray[Any]], memories: Sequence[NDArray[np.uint8]]) -> Place:
-        return _Copied(arrays, memories, self.tvm)
+        copies = sent(memories, self.tvm)
+        tensors = [
+            _part(copy, array, array.ctypes.data - memory.ctypes.data)
+            for copy, array, memory in zip(copies, arrays, memories, strict=True)
+        ]
+        return Copied(tensors, copies, memories)
 
     def sync(self) -> None:
         self.tvm.sync()
@@ -62,31 +67,29 @@ def device_of(name: str) -> Device:
     return Accelerator(name) if name else Device()
 
 
-class _Copied(Place):
-    def __init__(
-        self,
-        arrays: Sequence[NDArray[Any]],
-        memories: Sequence[NDArray[np.uint8]],
-        device: Any,
-    ) -> None:
-        from tvm.runtime import tensor
+class Copied(Place):
+    """Arrays that a device has copies of; a tensor may be a part of one."""
 
-        self._memories = memories
-        self._copies = [tensor(memory, device=device) for memory in memories]
-        super().__init__(
-            [
-                _part(copy, array, array.ctypes.data - memory.ctypes.data)
-                for copy, array, memory in zip(self._copies, arrays, memories, strict=True)
-            ]
-        )
+    def __init__(
+        self, tensors: Sequence[Any], copies: Sequence[Any], arrays: Sequence[NDArray[Any]]
+    ) -> None:
+        super().__init__(tensors)
+        self._copies = [*zip(copies, arrays, strict=True)]
 
     def send(self) -> None:
-        for memory, copy in zip(self._memories, self._copies, strict=True):
-            copy.copyfrom(memory)
+        for copy, array in self._copies:
+            copy.copyfrom(array)
 
     def fetch(self) -> None:
-        for memory, copy in zip(self._memories, self._copies, strict=True):
-            memory[...] = copy.numpy()
+        for copy, array in self._copies:
+            array[...] = copy.numpy()
+
+
+def sent(arrays: Iterable[NDArray[Any]], device: Any) -> list[Any]:
+    """Tensors on a device."""
+    from tvm.runtime import tensor
+
+    return [tensor(array, device=device) for array in arrays]
 
 
 def tensors_on(arrays: Iterable[NDArray[Any]]) -> list[Any]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pytest_ansorbench.measure.arguments import Shapes
 from pytest_ansorbench.measure.local.compiled import PlacedKernel, arrays_in, evaluate, first_run
-from pytest_ansorbench.measure.local.places import Device, Place
+from pytest_ansorbench.measure.local.places import Copied, Device, Place, sent
 from pytest_ansorbench.measure.verification import Called
 
 if TYPE_CHECKING:
@@ -75,26 +75,13 @@ class OverRpc(Device):
         self.is_cpu = kind == tvm.cpu().dlpack_device_type()
 
     def place(self, arrays: Sequence[NDArray[Any]], memories: Sequence[NDArray[np.uint8]]) -> Place:
-        return _Sent(arrays, self.tvm)
+        tensors = sent(arrays, self.tvm)
+        return Copied(tensors, tensors, arrays)
 
     def sync(self) -> None:
         """Wait for others than CPUs, whose calls return when they are done."""
         if not self.is_cpu:
             self.tvm.sync()
-
-
-class _Sent(Place):
-    def __init__(self, arrays: Sequence[NDArray[Any]], device: Any) -> None:
-        super().__init__(sent(arrays, device))
-        self._arrays = arrays
-
-    def send(self) -> None:
-        for tensor, array in zip(self.tensors, self._arrays, strict=True):
-            tensor.copyfrom(array)
-
-    def fetch(self) -> None:
-        for tensor, array in zip(self.tensors, self._arrays, strict=True):
-            array[...] = tensor.numpy()
 
 
 class LoadedNetwork(Loaded):
@@ -149,10 +136,3 @@ class LoadedNetwork(Loaded):
         if self._held is not check:
             self._machine.set_input(_MAIN, *self._inputs.of(check))
             self._held = check
-
-
-def sent(arrays: Sequence[NDArray[Any]], device: Any) -> list[Any]:
-    """Tensors on a device."""
-    from tvm.runtime import tensor
-
-    return [tensor(array, device=device) for array in arrays]
