@@ -34,7 +34,7 @@ from tabulate import tabulate
 from pytest_ansorbench.bench import FixedRepeats, Plan, RunPlan, Silent
 from pytest_ansorbench.bench.blocks import Block
 from pytest_ansorbench.bench.experiment import Experiment
-from pytest_ansorbench.bench.history import CaseJournal, NoiseHistory
+from pytest_ansorbench.bench.history import CaseJournal
 from pytest_ansorbench.budget import Budget, Trials
 from pytest_ansorbench.cluster.executor import ClusterExecutor
 from pytest_ansorbench.cluster.pool import Pool
@@ -241,7 +241,7 @@ def new_journal(folder: Path, repeats: int) -> CaseJournal:
         conditions={"trials": TRIALS, "round_trials": 32},
         repeats=repeats,
     )
-    return CaseJournal(Journal.create(folder / "storage", session), None, entry, NoiseHistory())
+    return CaseJournal(Journal.create(folder / "storage", session), None, entry, [])
 
 
 if __name__ == "__main__":

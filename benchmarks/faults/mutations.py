@@ -36,10 +36,11 @@ from ledger import SURVIVED, Ledger, Outcome, draws
 from mutators import MARK, Mutation
 from seeds import seeds as good_files
 
-from pytest_ansorbench.bench.history import NoiseHistory, case_histories
+from pytest_ansorbench.bench.history import case_histories, noise_of
 from pytest_ansorbench.cli.exits import sentence
 from pytest_ansorbench.search import ResumeError
 from pytest_ansorbench.storage import JournalTail, read_journal, read_peak
+from pytest_ansorbench.storage.entries import NoiseEntry
 from pytest_ansorbench.strategies import BadModel, Experience, load_program_model
 from pytest_ansorbench.strategies.features import POOLED
 from pytest_ansorbench.strategies.rule_model import load_rule_model
@@ -140,7 +141,7 @@ def _resumed(file: Path) -> None:
         for seed in history.repeats:
             if history.complete(seed):
                 history.runs(seed)
-    NoiseHistory.of(past).noise  # noqa: B018
+    noise_of(entry for entry in past.entries if isinstance(entry, NoiseEntry))
     if not file.name.endswith(".gz"):
         JournalTail(file).read()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -316,29 +316,12 @@ def case_histories(past: Past) -> dict[str, CaseHistory]:
     return histories
 
 
-@dataclass
-class NoiseHistory:
-    """How steady the machines of a session were, as far as was looked."""
-
-    entries: list[NoiseEntry] = field(default_factory=list)  # the looks, in order of time
-
-    @classmethod
-    def of(cls, past: Past | None) -> NoiseHistory:
-        entries = past.entries if past is not None else ()
-        return cls([entry for entry in entries if isinstance(entry, NoiseEntry)])
-
-    @property
-    def machines(self) -> dict[str, Mapping[str, Any]]:
-        """By fingerprint, the machines that were looked at."""
-        return {fingerprint(entry.machine): entry.machine for entry in self.entries}
-
-    @property
-    def noise(self) -> tuple[MachineNoise, ...]:
-        """The looks as a result has them."""
-        return tuple(
-            MachineNoise(fingerprint(entry.machine), entry.moment, entry.observed, entry.trace)
-            for entry in self.entries
-        )
+def noise_of(entries: Iterable[NoiseEntry]) -> tuple[MachineNoise, ...]:
+    """How steady machines were, as a result has it."""
+    return tuple(
+        MachineNoise(fingerprint(entry.machine), entry.moment, entry.observed, entry.trace)
+        for entry in entries
+    )
 
 
 def add_entry(histories: dict[str, CaseHistory], entry: Entry) -> None:
@@ -380,7 +363,11 @@ class CaseJournal:
     """The journal's lines on one case: those that are there, and those to come."""
 
     def __init__(
-        self, journal: Journal, history: CaseHistory | None, entry: CaseEntry, noise: NoiseHistory
+        self,
+        journal: Journal,
+        history: CaseHistory | None,
+        entry: CaseEntry,
+        noise: list[NoiseEntry],
     ) -> None:
         self.label = entry.label
         self.measured_on: set[str] = set()  # machines whose baselines this session has measured
@@ -398,7 +385,7 @@ class CaseJournal:
         if isinstance(entry, YardsticksEntry):
             self.measured_on.add(entry.yardsticks.machine)
         if isinstance(entry, NoiseEntry):
-            self._noise.entries.append(entry)
+            self._noise.append(entry)
         else:
             self.history.add(entry)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_ansorbench.bench.arms import Arm
 from pytest_ansorbench.bench.blocks import Block, Executor
 from pytest_ansorbench.bench.experiment import Experiment
-from pytest_ansorbench.bench.history import CaseJournal, NoiseHistory, case_histories, goes_on
+from pytest_ansorbench.bench.history import CaseJournal, case_histories, goes_on, noise_of
 from pytest_ansorbench.bench.progress import Silent
 from pytest_ansorbench.bench.reference import SavedReference, StandIn
 from pytest_ansorbench.bench.repeats import FixedRepeats, Plan
@@ -20,8 +20,20 @@ from pytest_ansorbench.hosted import HostedStrategy
 from pytest_ansorbench.packed import pack_program
 from pytest_ansorbench.records import SCHEMA_VERSION, CaseResult, MachineNoise, Result, TaskRecord
 from pytest_ansorbench.search import ResumeError
-from pytest_ansorbench.storage import Journal, Past, describe_commit, package_difference
-from pytest_ansorbench.storage.entries import JOURNAL_VERSION, CaseEntry, EndEntry, SessionEntry
+from pytest_ansorbench.storage import (
+    Journal,
+    Past,
+    describe_commit,
+    fingerprint,
+    package_difference,
+)
+from pytest_ansorbench.storage.entries import (
+    JOURNAL_VERSION,
+    CaseEntry,
+    EndEntry,
+    NoiseEntry,
+    SessionEntry,
+)
 from pytest_ansorbench.travel import recorded
 from pytest_ansorbench.workloads.case import NetworkCase, case_version
 from pytest_ansorbench.workloads.signature import check_program
@@ -59,7 +71,8 @@ class Session:
         self._created = past.session.created if past else now
         self._executor: Executor | None = None
         self._began_on: Mapping[str, Any] = {}
-        self._noise = NoiseHistory.of(past)
+        entries = past.entries if past else ()
+        self._noise = [entry for entry in entries if isinstance(entry, NoiseEntry)]
         self._journal: Journal | None = None
         self._planned: tuple[str, ...] = ()
         self._labels: dict[str, object] = {}  # of the cases that were begun: whose they are
@@ -191,7 +204,7 @@ class Session:
 
     @property
     def machines(self) -> Mapping[str, Any]:
-        machines: dict[str, Mapping[str, Any]] = {**self._noise.machines}
+        machines = {fingerprint(entry.machine): entry.machine for entry in self._noise}
         for label in self._labels:
             if label in self._histories:
                 machines |= self._histories[label].machines
@@ -200,7 +213,7 @@ class Session:
     @property
     def noise(self) -> tuple[MachineNoise, ...]:
         """How steady the machine was, in order of time."""
-        return self._noise.noise
+        return noise_of(self._noise)
 
     def result(self) -> Result:
         return Result(
@@ -219,7 +232,7 @@ class Session:
             noise = self._executor.finish()
             if noise is not None:
                 self._journal.append(noise)
-                self._noise.entries.append(noise)
+                self._noise.append(noise)
 
     def stop(self) -> None:
         """End all processes."""
