@@ -19,6 +19,7 @@ from pytest_ansorbench.measure.arguments import dump_check, load_check, mismatch
 from pytest_ansorbench.measure.local.channel import Channel, answer, told
 from pytest_ansorbench.measure.local.interpreter import end_with_parent
 from pytest_ansorbench.workloads.case import Check
+from pytest_ansorbench.yardsticks import numpy_kernels, onnx_kernels, torch_kernels
 from pytest_ansorbench.yardsticks.kernel import LibraryKernel, NoKernel, require_installed
 from pytest_ansorbench.yardsticks.sources import ONNX, file_of
 
@@ -81,28 +82,18 @@ class PeerMain:
 
     def _made(self, check: Check) -> LibraryKernel:
         source, threads = self._request["source"], int(self._request["threads"])
-        given = source, check.inputs, threads
+        given, device = (source, check.inputs, threads), self._request["device"]
         match self._request["implementation"]:
             case "numpy":
-                from pytest_ansorbench.yardsticks import numpy_kernels
-
                 return numpy_kernels.kernel(*given)
-            case "torch" | "torch-compile" as name:
-                from pytest_ansorbench.yardsticks import torch_kernels
-
-                made = {
-                    "torch": torch_kernels.eager_kernel,
-                    "torch-compile": torch_kernels.compiled_kernel,
-                }
-                return made[name](*given, self._request["device"])
-            case name:
-                from pytest_ansorbench.yardsticks import onnx_kernels
-
-                readers = {
-                    "onnxruntime": onnx_kernels.onnxruntime_kernel,
-                    "openvino": onnx_kernels.openvino_kernel,
-                }
-                return readers[name](self._onnx_file(check), *given)
+            case "torch":
+                return torch_kernels.eager_kernel(*given, device)
+            case "torch-compile":
+                return torch_kernels.compiled_kernel(*given, device)
+            case "onnxruntime":
+                return onnx_kernels.onnxruntime_kernel(self._onnx_file(check), *given)
+            case _:
+                return onnx_kernels.openvino_kernel(self._onnx_file(check), *given)
 
     def _onnx_file(self, check: Check) -> Path:
         """The one file of the case that all read: its user's, or as PyTorch exports it.
