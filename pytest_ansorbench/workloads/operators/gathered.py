@@ -57,10 +57,6 @@ class Embedding(Typed):
         return ((self.vocabulary, self.size), (self.tokens,))
 
     @property
-    def input_dtypes(self) -> tuple[str, ...]:
-        return (self.dtype, "int32")
-
-    @property
     def input_bounds(self) -> tuple[int | None, ...]:
         return (None, self.vocabulary)
 
@@ -119,10 +115,6 @@ class Moe(Typed):
             (self.experts, self.k, self.n),
             (self.blocks,),
         )
-
-    @property
-    def input_dtypes(self) -> tuple[str, ...]:
-        return (*super().input_dtypes[:2], "int32")
 
     @property
     def input_bounds(self) -> tuple[int | None, ...]:
@@ -198,10 +190,6 @@ class BlockSparseDense(Typed):
             (rows, self.blocks, self.block, self.block),
             (rows, self.blocks),
         )
-
-    @property
-    def input_dtypes(self) -> tuple[str, ...]:
-        return (*super().input_dtypes[:2], "int32")
 
     @property
     def input_bounds(self) -> tuple[int | None, ...]:

@@ -42,7 +42,7 @@ class Typed(Shaped, Operator):
 
     Of whole numbers the output has the accumulator's type, of floats that of the inputs. The inputs
     of a `uint8` operator are as CPUs multiply them, and as quantized layers have them: the first
-    one is unsigned, weights and all others are `int8`.
+    one is unsigned, weights and all others are `int8`. Indices are `int32`.
 
     Attributes:
         dtype: Data type of the inputs: float32, float64, float16, bfloat16, int8 or uint8.
@@ -100,7 +100,11 @@ class Typed(Shaped, Operator):
     @property
     def input_dtypes(self) -> tuple[str, ...]:
         others = "int8" if self.dtype == "uint8" else self.dtype
-        return (self.dtype, *(others for _ in self.input_shapes[1:]))
+        numbers = (self.dtype, *(others for _ in self.input_shapes[1:]))
+        return tuple(
+            dtype if bound is None else "int32"
+            for dtype, bound in zip(numbers, self.input_bounds, strict=True)
+        )
 
     @property
     def sum_dtype(self) -> str:
