@@ -207,7 +207,7 @@ def cpu_s(process: psutil.Process) -> float:
 
 def peak_mb() -> float:
     """The most memory that this process has had, in MB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
 
 
 def recorded_block() -> Block:

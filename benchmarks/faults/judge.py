@@ -220,7 +220,7 @@ def _read(file: Path, read: Reader) -> tuple[str, str]:
 
 def _peak_mb() -> float:
     status = Path("/proc/self/status").read_text()
-    return int(status.split("VmHWM:")[1].split()[0]) / 1024
+    return int(status.split("VmHWM:")[1].split()[0]) * 1024 / 1e6
 
 
 def _text(output: int) -> str:
