@@ -41,7 +41,8 @@ def main() -> None:
     page = PAGE
     for figure, told in PICTURES.items():
         words = ["plot", figure, str(result), "-o", str(GALLERY / f"{figure}.svg")]
-        ansor_bench(words)
+        if ansor_bench(words):
+            raise SystemExit(1)
         page += f"\n![{told}]({figure}.svg)\n\n{told}: `ansor-bench plot {figure}`.\n"
     (GALLERY / "README.md").write_text(page, encoding="utf-8")
 
