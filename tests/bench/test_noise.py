@@ -9,7 +9,6 @@ import pytest
 from pytest_ansorbench.measure.engine import EngineError
 from pytest_ansorbench.measure.side_by_side import SideBySide, Span
 from pytest_ansorbench.storage import fingerprint, read_journal
-from pytest_ansorbench.storage.entries import FinalEntry, NoiseEntry
 from tests.bench.conftest import ONE, PLAN, RUNS, Another
 from tests.fast_engine import FastEngine
 from tests.faults import Doubling
@@ -137,16 +136,6 @@ def test_slices_are_as_long_as_suits_the_noise_and_a_resumption_does_not_mind(
 def test_samples_stay_as_they_are():
     runs = dataclasses.replace(RUNS, final=SideBySide.of_samples(3))
     assert runs.with_slices(20.0) == runs
-
-
-def test_every_look_is_an_entry_between_complete_repeats(make_looking):
-    session = make_looking()
-    session.run(CASE, [ONE], PLAN)
-    session.finish()
-    entries = read_journal(session.journal).entries
-    looks = [place for place, entry in enumerate(entries) if isinstance(entry, NoiseEntry)]
-    finals = [place for place, entry in enumerate(entries) if isinstance(entry, FinalEntry)]
-    assert looks[0] < finals[0] < finals[-1] < looks[-1]
 
 
 def test_a_repeat_that_goes_on_does_not_wait_for_a_look(make_looking):

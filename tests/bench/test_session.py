@@ -23,17 +23,16 @@ from pytest_ansorbench.measure.engine import EngineError
 from pytest_ansorbench.measure.side_by_side import SideBySide
 from pytest_ansorbench.search import ResumeError
 from pytest_ansorbench.stats.looks import Looks
-from pytest_ansorbench.storage import fingerprint, read_journal
-from pytest_ansorbench.storage.entries import CaseEntry, FinalEntry, RepeatEntry, RoundEntry
+from pytest_ansorbench.storage import read_journal
+from pytest_ansorbench.storage.entries import CaseEntry, RepeatEntry, RoundEntry
 from pytest_ansorbench.strategies import Registry
 from pytest_ansorbench.workloads import BadProgram, BatchMatmul, Mlp, Task, from_te
 from pytest_ansorbench.workloads.definition import definition_of, made
-from tests.bench.conftest import FINE, ONE, PLAN, RUNS, TWO, Another
+from tests.bench.conftest import ONE, PLAN, RUNS, TWO, Another
 from tests.bench.recorded import record
 from tests.fast_engine import FastEngine
 from tests.faults import Doubling
 from tests.paced import PacedEngine
-from tests.proposers import scripted
 from tests.workloads.odd_programs import scalar_argument
 
 CASE = Doubling()
@@ -472,15 +471,6 @@ def test_a_test_that_is_run_again_goes_on_after_its_last_round(make_session, tar
     assert len(rounds) == len(set(rounds)) == 4 + 2
 
 
-def test_the_machine_is_recorded_with_every_repeat(make_session, target):
-    session = make_session()
-    session.run(CASE, [ONE], PLAN)
-    entries = read_journal(session.journal).entries
-    begun = [entry.machine["cpu"] for entry in entries if type(entry).__name__ == "RepeatEntry"]
-    assert begun == ["made up", "made up"]
-    assert list(session.machines) == [fingerprint(FastEngine(target).machine)]
-
-
 def test_the_machine_of_a_case_is_known_while_it_is_decided_on_repeats(make_session):
     session, known = make_session(), []
 
@@ -571,19 +561,3 @@ def test_a_program_that_cannot_be_tuned_is_refused_before_anything_starts(make_s
     with pytest.raises(BadProgram, match="argument 1 of 'scalar', 'a', is a scalar"):
         make_session(engine).run(Scalar(), [ONE], PLAN)
     assert not engine.started
-
-
-def test_a_winner_that_is_wrong_is_no_winner(make_session):
-    wrong = scripted(("wrong", "wrong"), None, name="wrong")
-    result = make_session().run(CASE, [ONE, wrong], repeats(1))
-    finals = {run.strategy: run.final for run in result.runs}
-    assert finals["one"].status == "ok"
-    assert (finals["wrong"].trial, finals["wrong"].status) == (None, "run-error")
-
-
-def test_the_last_entry_of_a_repeat_is_its_winners(make_session):
-    session = make_session()
-    session.run(CASE, [ONE, scripted(FINE, FINE, name="two")], repeats(1))
-    last = read_journal(session.journal).entries[-1]
-    assert isinstance(last, FinalEntry)
-    assert len(last.finals) == 2

@@ -88,13 +88,6 @@ def test_a_second_case_has_its_own_place(session):
     assert overview.cases[1].gates == ()
 
 
-def test_an_empty_journal_is_refused(tmp_path):
-    path = tmp_path / "0001.jsonl"
-    path.touch()
-    with pytest.raises(StorageError, match="got an empty file"):
-        Watch(path).look()
-
-
 def test_a_line_that_does_not_follow_is_refused(session, tmp_path):
     lines = session.journal.read_bytes().splitlines(keepends=True)
     path = tmp_path / "0009.jsonl"

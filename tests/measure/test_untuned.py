@@ -10,7 +10,6 @@ import pytest
 from pytest_ansorbench.measure.arguments import mismatch
 from pytest_ansorbench.measure.engine import UntunedError
 from pytest_ansorbench.measure.program import Program
-from pytest_ansorbench.measure.side_by_side import SideBySide, Span
 from pytest_ansorbench.measure.untuned import in_good_order, network_check, task_check
 from pytest_ansorbench.workloads import BatchMatmul, Mlp, from_relax
 from pytest_ansorbench.workloads.networks.apply import with_schedules
@@ -22,7 +21,6 @@ from tests.workloads.conftest import LAYERS, SMALL
 
 MATMUL = BatchMatmul(batch=1, m=8, n=8, k=8)
 MLP = Mlp(features=24, hidden=(16, 16), classes=5)
-TWO_TURNS = SideBySide(turns=Span(2, 2), sets=Span(1, 1))
 
 
 def test_a_task_s_check_is_what_its_program_computes(engine):
@@ -135,18 +133,6 @@ def test_a_rewrite_that_computes_something_else_is_refused(engine):
     network = from_relax("product", lambda: halves(0.5), rewrite=lambda _: halves(0.51))
     with pytest.raises(UntunedError, match=r"its rewrite computes something else .* 32 of 32"):
         network_check(engine, network, network.program(), network.tasks())
-
-
-def test_networks_are_measured_in_turn_and_held_to_their_check(engine):
-    program = MLP.program()
-    check, _ = network_check(engine, MLP, program, MLP.tasks())
-    wrong = dataclasses.replace(check, expected=1.1 * check.expected[0])
-    network = Program.network(program)
-    fine, again = engine.measure_side_by_side([network, network], check, TWO_TURNS)
-    assert (fine.status, len(fine.latencies_s)) == (again.status, 2) == ("ok", 2)
-    [off] = engine.measure_side_by_side([network], wrong, TWO_TURNS)
-    assert off.status == "wrong-result"
-    assert "differ from the reference" in off.error
 
 
 def test_schedules_take_the_place_of_what_they_were_made_from(engine):
