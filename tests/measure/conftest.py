@@ -7,6 +7,7 @@ import pytest
 from pytest_ansorbench.environment import resolve_target
 from pytest_ansorbench.measure.local.engine import LocalEngine
 from pytest_ansorbench.measure.settings import EngineSettings
+from tests.faults import Doubling
 
 pytest.register_assert_rewrite("tests.measure.engine_contract")
 
@@ -16,3 +17,8 @@ def engine():
     settings = EngineSettings(build_timeout_s=3, run_timeout_s=3)
     with LocalEngine(resolve_target(None), settings) as warm:
         yield warm
+
+
+@pytest.fixture
+def check():
+    return Doubling().check()

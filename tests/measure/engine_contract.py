@@ -35,7 +35,6 @@ from pytest_ansorbench.workloads import Check, Mlp
 from tests.faults import Doubling, kernel
 
 QUICK = FixedMeasurement(number=1, repeat=3, min_repeat_ms=1)
-NEVER_BEATEN_S = 1e-12
 TURNS = 6
 """After so many, each of three programs has been first and last equally often."""
 TWO_SETS = SideBySide(slice_ms=0.1, turns=Span(TURNS, TURNS), sets=Span(2, 2))
@@ -123,6 +122,12 @@ def _program(tensors):
     return Program.operator(IRModule({"main": function}))
 
 
+def measured(engine, kinds, check, best_s=None, policy=QUICK):
+    """What becomes of kernels of `tests.faults` that are built at once and run one by one."""
+    built = engine.build([kernel(kind) for kind in kinds], check)
+    return [engine.run(program, policy, best_s=best_s) for program in built]
+
+
 class _Checked:
     @pytest.fixture
     def check(self):
@@ -131,11 +136,6 @@ class _Checked:
 
 class EngineContract(_Checked):
     """Inherit it beside a fixture `engine` that is started."""
-
-    @staticmethod
-    def measured(engine, kinds, check, best_s=None, policy=QUICK):
-        built = engine.build([kernel(kind) for kind in kinds], check)
-        return [engine.run(program, policy, best_s=best_s) for program in built]
 
     def test_it_says_what_it_measures_for_and_on(self, engine):
         assert threads_of(engine.target) >= 1
@@ -160,7 +160,7 @@ class EngineContract(_Checked):
         engine.close()
         engine.close()
         engine.start()
-        assert self.measured(engine, ["fine"], check)[0].status == "ok"
+        assert measured(engine, ["fine"], check)[0].status == "ok"
 
     def test_outcomes_are_in_order(self, engine, check):
         built = engine.build([kernel(kind) for kind in ("fine", "unbuildable", "fine")], check)
@@ -178,7 +178,7 @@ class EngineContract(_Checked):
         assert engine.measure_side_by_side([], check, TWO_SETS) == []
 
     def test_a_program_gets_as_many_samples_as_its_policy_takes(self, engine, check):
-        [outcome] = self.measured(engine, ["fine"], check)
+        [outcome] = measured(engine, ["fine"], check)
         assert outcome.status == "ok"
         assert len(outcome.latencies_s) == QUICK.repeat
         assert all(latency_s > 0 for latency_s in outcome.latencies_s)
@@ -188,8 +188,8 @@ class EngineContract(_Checked):
 
     def test_any_policy_measures_and_is_told_the_best_so_far(self, engine, check):
         policy = Recording()
-        [first] = self.measured(engine, ["fine"], check, policy=policy)
-        [second] = self.measured(engine, ["fine"], check, best_s=0.5, policy=policy)
+        [first] = measured(engine, ["fine"], check, policy=policy)
+        [second] = measured(engine, ["fine"], check, best_s=0.5, policy=policy)
         assert policy.asked == [None, 0.5]
         assert len(first.latencies_s) == len(second.latencies_s) == 4
 
@@ -198,7 +198,7 @@ class EngineContract(_Checked):
         with pytest.raises(ZeroDivisionError, match="planted"):
             engine.run(built, Failing())
         engine.discard(built)
-        assert self.measured(engine, ["fine"], check)[0].status == "ok"
+        assert measured(engine, ["fine"], check)[0].status == "ok"
 
     def test_a_program_that_leads_is_kept_for_policies_that_compare(self, engine, check):
         built = engine.build([kernel("fine")] * 2, check)
@@ -255,30 +255,28 @@ class EngineContract(_Checked):
         engine.discard(incumbent)
 
     def test_a_wrong_output_is_a_failed_trial(self, engine, check):
-        [outcome] = self.measured(engine, ["wrong"], check)
+        [outcome] = measured(engine, ["wrong"], check)
         assert outcome.status == "wrong-result"
         assert "64 of 64 elements differ" in outcome.error
         assert outcome.latencies_s == ()
 
     def test_without_a_check_nothing_is_wrong(self, engine):
-        assert self.measured(engine, ["wrong"], None)[0].status == "ok"
+        assert measured(engine, ["wrong"], None)[0].status == "ok"
 
     def test_a_would_be_winner_is_checked(self, engine, check):
-        [winner] = self.measured(engine, ["wrong"], check, best_s=1.0)
+        [winner] = measured(engine, ["wrong"], check, best_s=1.0)
         assert winner.status == "wrong-result"
 
     def test_the_check_is_that_of_the_build(self, engine, check):
         other = dataclasses.replace(check, expected=check.expected * 2)
-        statuses = [
-            self.measured(engine, ["fine"], given)[0].status for given in (check, other, check)
-        ]
+        statuses = [measured(engine, ["fine"], given)[0].status for given in (check, other, check)]
         assert statuses == ["ok", "wrong-result", "ok"]
 
     def test_what_is_discarded_can_be_discarded_again(self, engine, check):
         fine, broken = engine.build([kernel("fine"), kernel("unbuildable")], check)
         for built in (fine, fine, broken, Built("build-error", 0.1, "planted")):
             engine.discard(built)
-        assert self.measured(engine, ["fine"], check)[0].status == "ok"
+        assert measured(engine, ["fine"], check)[0].status == "ok"
 
     def test_side_by_side_each_has_its_place(self, engine, check):
         kinds = ("fine", "wrong", "unbuildable", "fine")

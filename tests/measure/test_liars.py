@@ -7,16 +7,15 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_ansorbench.measure.policy import FixedMeasurement, RacingMeasurement
+from pytest_ansorbench.measure.policy import RacingMeasurement
 from pytest_ansorbench.measure.program import Program
 from pytest_ansorbench.measure.side_by_side import SideBySide, Span
 from pytest_ansorbench.measure.untuned import network_check
 from pytest_ansorbench.workloads.networks.apply import with_schedules
-from tests.faults import Doubling, kernel
+from tests.faults import kernel
 from tests.liars import late, liar, lying
-from tests.measure.engine_contract import MLP, TWO_SETS
+from tests.measure.engine_contract import MLP, QUICK, TWO_SETS
 
-QUICK = FixedMeasurement(number=1, repeat=3, min_repeat_ms=1)
 ONE_SET = replace(TWO_SETS, sets=Span(1, 1))
 CAUGHT = {
     "lazy": "called once more, 64 of 64 elements differ",
@@ -29,11 +28,6 @@ CAUGHT = {
     "late": "still wrote to its output after it had returned|64 of 64 elements differ",
     "quick while timed": "ms where it is timed, and 1",
 }
-
-
-@pytest.fixture(scope="module")
-def check():
-    return Doubling().check()
 
 
 @pytest.fixture

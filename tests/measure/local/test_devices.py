@@ -6,12 +6,8 @@ import pytest
 
 from pytest_ansorbench.environment import resolve_target
 from pytest_ansorbench.measure.local.engine import LocalEngine
-from pytest_ansorbench.measure.policy import FixedMeasurement
 from pytest_ansorbench.measure.settings import EngineSettings
-from tests.faults import Doubling, kernel
-from tests.measure.engine_contract import EngineContract, TurnsContract
-
-QUICK = FixedMeasurement(number=1, repeat=3, min_repeat_ms=1)
+from tests.measure.engine_contract import EngineContract, TurnsContract, measured
 
 
 class OnDevice(LocalEngine):
@@ -44,10 +40,8 @@ class TestTurns(TurnsContract):
         ("crash", "run-error", "SIGABRT"),
     ],
 )
-def test_a_faulty_kernel_fails_alone(engine, kind, status, reason):
-    check = Doubling().tasks()[0].check
-    built = engine.build([kernel(one) for one in ("fine", kind, "fine")], check)
-    before, faulty, after = (engine.run(one, QUICK) for one in built)
+def test_a_faulty_kernel_fails_alone(engine, check, kind, status, reason):
+    before, faulty, after = measured(engine, ["fine", kind, "fine"], check)
     assert (before.status, after.status) == ("ok", "ok")
     assert faulty.status == status
     assert reason in faulty.error

@@ -20,17 +20,15 @@ import pytest
 from pytest_ansorbench.environment import resolve_target
 from pytest_ansorbench.measure.local.engine import LocalEngine
 from pytest_ansorbench.measure.local.worker import Worker
-from pytest_ansorbench.measure.policy import FixedMeasurement
 from pytest_ansorbench.measure.program import Program
 from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.measure.side_by_side import SideBySide, Span
 from pytest_ansorbench.workloads.case import Surroundings
 from tests.faults import Doubling, counting, kernel, module
 from tests.interpreters import WITHOUT_TORCH
-from tests.measure.engine_contract import Comparing, EngineContract, TurnsContract
+from tests.measure.engine_contract import QUICK, Comparing, EngineContract, TurnsContract, measured
 from tests.measure.local.processes import gone, server, workers
 
-QUICK = FixedMeasurement(number=1, repeat=3, min_repeat_ms=1)
 NEVER_BEATEN_S = 1e-12
 
 
@@ -47,11 +45,6 @@ class TestTurns(TurnsContract):
     """How programs take turns."""
 
 
-def measure(engine, kinds, check, best_s=None):
-    built = engine.build([kernel(kind) for kind in kinds], check)
-    return [engine.run(program, QUICK, best_s=best_s) for program in built]
-
-
 @pytest.mark.parametrize(
     ("kind", "status", "reason"),
     [
@@ -65,7 +58,7 @@ def measure(engine, kinds, check, best_s=None):
 )
 def test_a_faulty_kernel_fails_alone(engine, task, kind, status, reason):
     restarts, pid = engine.restarts, engine.server_pid
-    before, faulty, after = measure(engine, ["fine", kind, "fine"], task.check)
+    before, faulty, after = measured(engine, ["fine", kind, "fine"], task.check)
     assert (before.status, after.status) == ("ok", "ok")
     assert faulty.status == status
     assert reason in faulty.error
@@ -124,20 +117,20 @@ def test_candidates_that_stall_together_cost_one_patience(engine, task, monkeypa
 def test_a_compilation_that_devours_memory_is_an_error_before_it_is_a_timeout(task):
     settings = EngineSettings(memory_limit_mb=200, build_timeout_s=60)
     with LocalEngine(resolve_target(None), settings) as engine:
-        devouring, fine = measure(engine, ["endless-build", "fine"], task.check)
+        devouring, fine = measured(engine, ["endless-build", "fine"], task.check)
         assert devouring.status == "build-error"
         assert devouring.error
         assert fine.status == "ok"
 
 
 def test_by_default_only_a_would_be_winner_is_checked(engine, task):
-    [loser] = measure(engine, ["wrong"], task.check, best_s=NEVER_BEATEN_S)
-    [winner] = measure(engine, ["wrong"], task.check, best_s=1.0)
+    [loser] = measured(engine, ["wrong"], task.check, best_s=NEVER_BEATEN_S)
+    [winner] = measured(engine, ["wrong"], task.check, best_s=1.0)
     assert (loser.status, winner.status) == ("ok", "wrong-result")
 
 
 def test_on_request_every_candidate_is_checked(in_network, task):
-    [loser] = measure(in_network, ["wrong"], task.check, best_s=NEVER_BEATEN_S)
+    [loser] = measured(in_network, ["wrong"], task.check, best_s=NEVER_BEATEN_S)
     assert loser.status == "wrong-result"
 
 
@@ -151,7 +144,7 @@ def test_processes_end_with_their_trial(engine, task):
 
 
 def test_the_server_keeps_to_one_thread(engine, task):
-    measure(engine, ["fine"], task.check)
+    measured(engine, ["fine"], task.check)
     assert server(engine).num_threads() == 1
 
 
@@ -313,7 +306,7 @@ def test_kernels_can_be_pinned_and_find_cold_caches_and_closing_ends_all_process
     settings = EngineSettings(cores=cores, flush_cache_mb=8)
     with LocalEngine(resolve_target(None), settings) as engine:
         assert set(server(engine).cpu_affinity()) == set(cores)
-        [outcome] = measure(engine, ["fine"], task.check)
+        [outcome] = measured(engine, ["fine"], task.check)
         built = engine.build([kernel("fine")], task.check)
         pids = [engine.server_pid, built[0].handle.child.pid]
         assert all(psutil.pid_exists(pid) for pid in pids)
@@ -334,7 +327,7 @@ def test_kernels_find_the_caches_as_their_network_leaves_them(in_network, task):
     assert (contender.status, len(contender.latencies_s)) == ("ok", 25)
     assert (loser.status, len(loser.latencies_s)) == ("ok", 5)
     assert in_network.run(built[2], QUICK, best_s=1.0).status == "wrong-result"
-    [alone] = measure(in_network, ["fine"], task.check)
+    [alone] = measured(in_network, ["fine"], task.check)
     assert (alone.status, len(alone.latencies_s)) == ("ok", 3)
 
 

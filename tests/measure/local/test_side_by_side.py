@@ -21,7 +21,7 @@ from pytest_ansorbench.measure.program import Program
 from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.measure.side_by_side import SideBySide, Span
 from pytest_ansorbench.measure.untuned import network_check
-from tests.faults import Doubling, counting, fickle, kernel
+from tests.faults import counting, fickle, kernel
 from tests.interpreters import WITHOUT_TORCH
 from tests.measure.engine_contract import MLP
 from tests.measure.local.processes import gone, server, workers
@@ -60,11 +60,6 @@ def disturbed(effort, **actions):
         sets=effort.sets,
         **actions,
     )
-
-
-@pytest.fixture(scope="module")
-def check():
-    return Doubling().check()
 
 
 def statuses(outcomes):

@@ -29,12 +29,19 @@ from pytest_ansorbench.measure.remote.settings import RemoteSettings
 from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.measure.side_by_side import SideBySide, Span
 from pytest_ansorbench.workloads import Check
-from tests.faults import Doubling, kernel
+from tests.faults import kernel
 from tests.liars import late, liar
-from tests.measure.engine_contract import MLP, TWO_SETS, Comparing, EngineContract, TurnsContract
+from tests.measure.engine_contract import (
+    MLP,
+    QUICK,
+    TWO_SETS,
+    Comparing,
+    EngineContract,
+    TurnsContract,
+    measured,
+)
 from tests.measure.remote import devices
 
-QUICK = FixedMeasurement(number=1, repeat=3, min_repeat_ms=1)
 SETTINGS = EngineSettings(build_timeout_s=3, run_timeout_s=1)
 
 
@@ -49,16 +56,6 @@ def make_engine(tracker, key=devices.KEY, patience_s=5.0, **remote):
 def engine(tracker, both):
     with make_engine(tracker, patience_s=20.0) as started:
         yield started
-
-
-@pytest.fixture
-def check():
-    return Doubling().check()
-
-
-def measure(engine, kinds, check, best_s=None):
-    built = engine.build([kernel(kind) for kind in kinds], check)
-    return [engine.run(program, QUICK, best_s=best_s) for program in built]
 
 
 class TestContract(EngineContract):
@@ -78,7 +75,7 @@ def test_it_says_what_the_device_is(engine):
 
 
 def test_one_device_is_leased_and_the_other_stays_free(engine, tracker, check):
-    assert measure(engine, ["fine"], check)[0].status == "ok"
+    assert measured(engine, ["fine"], check)[0].status == "ok"
     assert devices.queue(tracker).free == 1
 
 
@@ -92,7 +89,7 @@ def test_a_new_session_is_with_the_same_device(engine, tracker, check):
 
 def test_the_device_is_given_back(tracker, both, check):
     with make_engine(tracker) as own:
-        assert measure(own, ["fine"], check)[0].status == "ok"
+        assert measured(own, ["fine"], check)[0].status == "ok"
         free = devices.queue(tracker).free
     devices.wait_until(lambda: devices.queue(tracker).free > free)
 
@@ -173,7 +170,7 @@ def test_a_device_that_is_killed_and_a_kernel_that_crashes_cost_the_session(trac
         devices.server(tracker, "frail") as device,
         make_engine(tracker, "frail", patience_s=0.5) as own,
     ):
-        assert measure(own, ["fine"], check)[0].status == "ok"
+        assert measured(own, ["fine"], check)[0].status == "ok"
         [built, later] = own.build([kernel("fine")] * 2, check)
 
         class Killing(FixedMeasurement):
@@ -189,7 +186,7 @@ def test_a_device_that_is_killed_and_a_kernel_that_crashes_cost_the_session(trac
             assert own.run(later, QUICK).status == "ok"
             # TVM's Python server does not outlive a session that crashed; another device goes on.
             restarts = own.restarts
-            [crashed] = measure(own, ["crash"], check)
+            [crashed] = measured(own, ["crash"], check)
             assert crashed.status == "run-error"
             assert own.restarts == restarts + 1
             other.process.wait(30)  # so that a loop starts another
@@ -241,7 +238,7 @@ def test_a_single_server_needs_no_tracker(check):
         server = devices.DeviceAddress("127.0.0.1", device.port)
         own = RemoteEngine(resolve_target(None), SETTINGS, RemoteSettings(server=server))
         with own:
-            assert measure(own, ["fine"], check)[0].status == "ok"
+            assert measured(own, ["fine"], check)[0].status == "ok"
             np.testing.assert_allclose(*own.outputs(kernel("fine"), check).given, check.expected)
 
 
@@ -257,7 +254,7 @@ def test_a_single_server_that_does_not_listen_yet_is_waited_for(check):
     try:
         with lone_engine(port, patience_s=20.0) as own:
             begins.start()
-            assert measure(own, ["fine"], check)[0].status == "ok"
+            assert measured(own, ["fine"], check)[0].status == "ok"
     finally:
         begins.join()
         begun[0].end()
@@ -413,7 +410,7 @@ def test_a_linker_that_fails_fails_the_program(engine, check, monkeypatch):
 
 def test_the_fork_server_may_die(engine, check):
     os.kill(engine.supervisor.server.pid, signal.SIGKILL)
-    assert measure(engine, ["fine"], check)[0].status == "ok"
+    assert measured(engine, ["fine"], check)[0].status == "ok"
 
 
 def test_programs_are_uploaded_while_others_compile(engine, check):
