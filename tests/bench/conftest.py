@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import signal
+from contextlib import contextmanager
 
 import pytest
 
@@ -36,6 +37,28 @@ RUNS = RunPlan(
 PLAN = Plan(runs=RUNS, repeats=FixedRepeats(range(2)), criteria=Criteria(), limits=Limits())
 
 NO_YARDSTICKS = YardstickPlan()
+
+
+def repeats(number, first=0):
+    """The plan with another number of repeats, or other seeds."""
+    return dataclasses.replace(PLAN, repeats=FixedRepeats(range(first, first + number)))
+
+
+@contextmanager
+def session_in(folder, new_executor, past=None):
+    """A session all of whose files are in one folder."""
+    session = Session(
+        new_executor=new_executor,
+        conditions={},
+        root=folder,
+        storage=folder / "storage",
+        settings={},
+        past=past,
+    )
+    try:
+        yield session
+    finally:
+        session.close()
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

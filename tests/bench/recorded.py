@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections import defaultdict
 
-from pytest_ansorbench.bench import FixedRepeats, LocalExecutor, Session, Site
+from pytest_ansorbench.bench import LocalExecutor, Site
 from pytest_ansorbench.storage import from_line, read_journal, to_line
 from pytest_ansorbench.storage.entries import (
     FinalEntry,
@@ -15,31 +14,22 @@ from pytest_ansorbench.storage.entries import (
     RoundEntry,
     SetEntry,
 )
-from tests.bench.conftest import ONE, PLAN, TWO
+from tests.bench.conftest import ONE, TWO, repeats, session_in
 from tests.fast_engine import FastEngine
 from tests.faults import Doubling
 
 OF_BLOCKS = (RepeatEntry, RoundEntry, LastCheckEntry, SetEntry, LeadsEntry, FinalEntry)
 
 
-def record(target, folder, repeats):
+def record(target, folder, number):
     """Run a case on a fast engine.
 
     Returns:
         Its result, and by seed the lines of its repeats.
     """
-    session = Session(
-        new_executor=lambda: LocalExecutor(Site(FastEngine(target), storage=folder)),
-        conditions={},
-        root=folder,
-        storage=folder / "storage",
-        settings={},
-    )
-    plan = dataclasses.replace(PLAN, repeats=FixedRepeats(range(repeats)))
-    try:
-        result = session.run(Doubling(), [ONE, TWO], plan)
-    finally:
-        session.close()
+    site = Site(FastEngine(target), storage=folder)
+    with session_in(folder, lambda: LocalExecutor(site)) as session:
+        result = session.run(Doubling(), [ONE, TWO], repeats(number))
     lines = defaultdict(list)
     for entry in read_journal(session.journal).entries:
         if isinstance(entry, OF_BLOCKS):

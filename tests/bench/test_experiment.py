@@ -11,13 +11,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pytest_ansorbench.bench import FixedRepeats, RepeatsUntilSettled, Session
+from pytest_ansorbench.bench import RepeatsUntilSettled
 from pytest_ansorbench.bench.blocks import Cut, Ended, Wrote
 from pytest_ansorbench.bench.progress import RunProgress
 from pytest_ansorbench.stats.looks import Looks
 from pytest_ansorbench.storage import from_line, machine_difference, read_journal, to_line
 from pytest_ansorbench.storage.entries import AbandonedEntry
-from tests.bench.conftest import ONE, PLAN, TWO
+from tests.bench.conftest import ONE, PLAN, TWO, repeats, session_in
 from tests.bench.recorded import OF_BLOCKS, lines_of, machine_of, record
 from tests.faults import Doubling
 
@@ -87,23 +87,9 @@ class Scripted:
 
 def carried_out(executor, plan, folder, past=None):
     """The result, and the journal's entries."""
-    session = Session(
-        new_executor=lambda: executor,
-        conditions={},
-        root=folder,
-        storage=folder / "storage",
-        settings={},
-        past=past,
-    )
-    try:
+    with session_in(folder, lambda: executor, past) as session:
         result = session.run(Doubling(), [ONE, TWO], plan)
-    finally:
-        session.close()
     return result, read_journal(session.journal).entries
-
-
-def fixed(repeats=REPEATS):
-    return dataclasses.replace(PLAN, repeats=FixedRepeats(range(repeats)))
 
 
 @settings(
@@ -119,7 +105,7 @@ def test_neither_order_nor_cuts_change_the_result_and_no_line_comes_twice(record
         cuts=lambda: next(cuts, False),
     )
     with tempfile.TemporaryDirectory() as folder:
-        result, entries = carried_out(executor, fixed(), Path(folder))
+        result, entries = carried_out(executor, repeats(REPEATS), Path(folder))
     assert result == recorded[0]
     assert executor.most == min(slots, REPEATS)
     lines = {seed: [] for seed in range(REPEATS)}
@@ -131,7 +117,7 @@ def test_neither_order_nor_cuts_change_the_result_and_no_line_comes_twice(record
 
 def test_one_at_a_time_they_come_one_after_the_other(recorded, tmp_path):
     executor = Scripted(recorded, 1)
-    carried_out(executor, fixed(), tmp_path)
+    carried_out(executor, repeats(REPEATS), tmp_path)
     assert [block.seed for block in executor.submitted] == list(range(REPEATS))
 
 
@@ -146,12 +132,12 @@ def test_what_turns_out_not_to_be_needed_is_given_up(recorded, tmp_path):
     assert executor.cancelled == [5, 6, 7]
 
 
-def record_of(recorded, repeats):
+def record_of(recorded, number):
     """As many repeats, each like the first."""
     lines = tuple(map(from_line, recorded[1][0]))
     return recorded[0], {
         seed: tuple(to_line(dataclasses.replace(one, seed=seed)) for one in lines)
-        for seed in range(repeats)
+        for seed in range(number)
     }
 
 
@@ -181,7 +167,7 @@ class Unlucky(Scripted):
 def test_no_interrupt_is_lost(recorded, tmp_path):
     executor = Unlucky(recorded, slots=2)
     with pytest.raises(KeyboardInterrupt):
-        carried_out(executor, fixed(), tmp_path)
+        carried_out(executor, repeats(REPEATS), tmp_path)
     assert executor.received == 3
     assert executor.cancelled
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
@@ -195,12 +181,12 @@ def test_a_block_of_another_machine_is_begun_again(recorded, tmp_path):
             return super().receive()
 
     with pytest.raises(KeyboardInterrupt):
-        carried_out(Interrupting(recorded, 1), fixed(1), tmp_path)
+        carried_out(Interrupting(recorded, 1), repeats(1), tmp_path)
     [journal] = (tmp_path / "storage" / "journals").iterdir()
     past = read_journal(journal)
     executor = Scripted(recorded, 1)
     executor.machine = {"cpu": "another"}
-    result, entries = carried_out(executor, fixed(1), tmp_path, past=past)
+    result, entries = carried_out(executor, repeats(1), tmp_path, past=past)
     assert executor.submitted[0].past is None
     [abandoned] = [entry for entry in entries if isinstance(entry, AbandonedEntry)]
     assert (abandoned.seed, "cpu" in abandoned.reason) == (0, True)

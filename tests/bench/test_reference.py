@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from pytest_ansorbench.bench import FixedRepeats, SavedReference
+from pytest_ansorbench.bench import SavedReference
 from pytest_ansorbench.bench.reference import RecordedSearch, StandIn
 from pytest_ansorbench.hosted import HostedStrategy, HostProcess
 from pytest_ansorbench.measure.engine import EngineError
@@ -22,7 +22,7 @@ from pytest_ansorbench.storage import (
 from pytest_ansorbench.storage.entries import CaseEntry, RecordedEntry, RoundEntry
 from pytest_ansorbench.strategies import Registry
 from tests import interpreters
-from tests.bench.conftest import FINE, ONE, PLAN, TWO
+from tests.bench.conftest import FINE, ONE, PLAN, TWO, repeats
 from tests.bench.test_session import Continued
 from tests.fast_engine import FastEngine
 from tests.faults import Doubling
@@ -47,9 +47,9 @@ def saved(make_session, tmp_path):
     return read_result(tmp_path / "saved.json")
 
 
-def rerun(session, saved, repeats=2, strategies=(ONE, THREE), case=CASE, progress=None):
-    plan = dataclasses.replace(PLAN, repeats=FixedRepeats(range(repeats)))
-    return session.run(case, strategies, plan, progress, reference=SavedReference(saved, {}))
+def rerun(session, saved, number=2, strategies=(ONE, THREE), case=CASE, progress=None):
+    reference = SavedReference(saved, {})
+    return session.run(case, strategies, repeats(number), progress, reference=reference)
 
 
 def entries(session, kind):
@@ -83,7 +83,7 @@ def test_they_survive_a_file_and_a_merge(make_session, saved, any_pace, tmp_path
 
 
 def test_seeds_that_were_not_recorded_are_run(make_session, saved, any_pace):
-    result = rerun(make_session(), saved, repeats=3)
+    result = rerun(make_session(), saved, number=3)
     assert [run.recorded is None for run in result.runs_of("one")] == [False, False, True]
 
 
@@ -97,7 +97,7 @@ def test_a_first_round_that_takes_too_long_goes_on_as_a_new_run(make_session, sa
 
 def test_a_first_round_in_which_the_session_was_stopped_is_run_again(make_session, saved, any_pace):
     session, progress = make_session(), Continued(1)
-    result = rerun(session, saved, repeats=1, progress=progress)
+    result = rerun(session, saved, number=1, progress=progress)
     trials = [standing.run.strategy for standing in progress.standings]
     assert trials.count("one") == 2 * 2  # those of the first round, twice
     assert [entry.seed for entry in entries(session, RecordedEntry)] == [0]
@@ -252,7 +252,7 @@ def test_a_schedule_that_does_not_fit_is_refused(saved):
 )
 def test_a_damaged_line_is_refused(make_session, saved, any_pace, damage, message):
     session = make_session()
-    rerun(session, saved, repeats=1)
+    rerun(session, saved, number=1)
     session.close()
     lines = session.journal.read_text().splitlines(keepends=True)
     [at] = [n for n, line in enumerate(lines) if line.startswith('{"kind":"recorded"')]

@@ -11,13 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from pytest_ansorbench.bench import (
-    FixedRepeats,
-    RepeatsUntilSettled,
-    UnsupportedCaseError,
-    Watch,
-    experiment,
-)
+from pytest_ansorbench.bench import RepeatsUntilSettled, UnsupportedCaseError, Watch, experiment
 from pytest_ansorbench.budget import UNLIMITED_TRIALS, Budget, Trials
 from pytest_ansorbench.measure.engine import EngineError
 from pytest_ansorbench.measure.side_by_side import SideBySide
@@ -28,7 +22,7 @@ from pytest_ansorbench.storage.entries import CaseEntry, RepeatEntry, RoundEntry
 from pytest_ansorbench.strategies import Registry
 from pytest_ansorbench.workloads import BadProgram, BatchMatmul, Mlp, Task, from_te
 from pytest_ansorbench.workloads.definition import definition_of, made
-from tests.bench.conftest import ONE, PLAN, RUNS, TWO, Another
+from tests.bench.conftest import ONE, PLAN, RUNS, TWO, Another, repeats
 from tests.bench.recorded import record
 from tests.fast_engine import FastEngine
 from tests.faults import Doubling
@@ -40,10 +34,6 @@ MATMUL = BatchMatmul(batch=1, m=16, n=16, k=16)
 RANDOM = Registry().get("random")
 ARMS = [dataclasses.replace(RANDOM, name=name) for name in ("one", "two")]
 TIMED = Budget(Trials(4), 2, run_time_s=60.0)
-
-
-def repeats(number, first=0):
-    return dataclasses.replace(PLAN, repeats=FixedRepeats(range(first, first + number)))
 
 
 class Recording:
@@ -133,8 +123,7 @@ def timed(make_session, monkeypatch, target, **options):
     """A session whose runs end by their clock, and its plan: 6 trials of half a second."""
     engine = PacedEngine(target, 0.5, monkeypatch)
     runs = dataclasses.replace(RUNS, budget=Budget(Trials(UNLIMITED_TRIALS), 4, run_time_s=3.0))
-    plan = dataclasses.replace(PLAN, runs=runs, repeats=FixedRepeats(range(2)))
-    return make_session(engine, **options), plan
+    return make_session(engine, **options), dataclasses.replace(PLAN, runs=runs)
 
 
 def test_runs_that_end_by_their_clock_are_counted_in_seconds(make_session, monkeypatch, target):
@@ -339,7 +328,7 @@ def test_an_interrupted_network_goes_on(make_session):
     network = Mlp(features=16, hidden=(8, 8), classes=4)
     random = Registry().get("random")
     runs = dataclasses.replace(RUNS, budget=Budget(Trials(2, per_task=True), 1))
-    plan = dataclasses.replace(PLAN, runs=runs, repeats=FixedRepeats(range(1)))
+    plan = dataclasses.replace(repeats(1), runs=runs)
     first = make_session()
     progress = Interrupted(6)
     with pytest.raises(KeyboardInterrupt):

@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from pytest_ansorbench.bench import FixedRepeats, YardstickPlan
+from pytest_ansorbench.bench import YardstickPlan
 from pytest_ansorbench.bench import yardsticks as module
 from pytest_ansorbench.bench.prepared import PreparedCase, prepare
 from pytest_ansorbench.cores import usable_cores
@@ -14,7 +14,7 @@ from pytest_ansorbench.environment import resolve_target
 from pytest_ansorbench.storage import read_journal, read_peak
 from pytest_ansorbench.storage.entries import YardsticksEntry
 from pytest_ansorbench.workloads import BatchMatmul, Mlp
-from tests.bench.conftest import ONE, PLAN, Another
+from tests.bench.conftest import ONE, PLAN, Another, repeats
 from tests.fast_engine import FastEngine
 from tests.faults import Doubling
 from tests.synthetic import PEAK, make_yardsticks
@@ -87,9 +87,8 @@ def test_a_resumed_session_measures_what_its_journal_lacks(make_session, peaks):
     again = make_session(yardsticks=UNTUNED, past=past)
     assert again.run(Doubling(), [ONE], PLAN).yardsticks == (before,)
     again.close()
-    more = dataclasses.replace(PLAN, repeats=FixedRepeats(range(3)))
     demanding = make_session(yardsticks=ALL, past=read_journal(again.journal))
-    [after] = demanding.run(Doubling(), [ONE], more).yardsticks
+    [after] = demanding.run(Doubling(), [ONE], repeats(3)).yardsticks
     assert (after.peak, len(after.kernels)) == (PEAK, 1)
     assert len(peaks) == 1
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 
 import pytest
 
-from pytest_ansorbench.bench import FixedRepeats, Session
 from pytest_ansorbench.cluster.executor import ClusterExecutor
 from pytest_ansorbench.cluster.pool import Pool
-from tests.bench.conftest import PLAN
+from tests.bench.conftest import session_in
 from tests.bench.recorded import machine_of, record
 from tests.cluster import dask_processes
 from tests.cluster.replayed import Recorded, identify
@@ -24,10 +22,6 @@ ANSWER = {
     "machine": {"cpu": "another", "target": "llvm"},
 }
 """What a worker says of itself that fits, on another machine than the recorded one."""
-
-
-def plan(repeats=REPEATS, **changes):
-    return dataclasses.replace(PLAN, repeats=FixedRepeats(range(repeats)), **changes)
 
 
 @pytest.fixture(scope="session")
@@ -78,15 +72,5 @@ def session_with(
         pool = Pool(client, ask or alike, ANSWER["requirements"])
         return ClusterExecutor(client, pool, work_of, patience_s, said.append)
 
-    session = Session(
-        new_executor=executor,
-        conditions={},
-        root=folder,
-        storage=folder / "storage",
-        settings={},
-        past=past,
-    )
-    try:
+    with session_in(folder, executor, past) as session:
         yield session, work_of
-    finally:
-        session.close()

@@ -11,7 +11,7 @@ from itertools import chain
 
 import pytest
 
-from pytest_ansorbench.bench import FixedRepeats, RepeatsUntilSettled
+from pytest_ansorbench.bench import RepeatsUntilSettled
 from pytest_ansorbench.cluster.settings import RESOURCE
 from pytest_ansorbench.cluster.workers import block_key
 from pytest_ansorbench.measure.engine import ElsewhereError, EngineError, UntunedError
@@ -19,16 +19,16 @@ from pytest_ansorbench.search import ResumeError
 from pytest_ansorbench.stats.looks import Looks
 from pytest_ansorbench.storage import from_line, read_journal
 from pytest_ansorbench.storage.entries import AbandonedEntry, RepeatEntry, RoundEntry
-from tests.bench.conftest import ONE, TWO
+from tests.bench.conftest import ONE, PLAN, TWO, repeats
 from tests.cluster import dask_processes
-from tests.cluster.conftest import ANSWER, REPEATS, plan, session_with
+from tests.cluster.conftest import ANSWER, REPEATS, session_with
 from tests.cluster.dask_processes import wait_until
 from tests.cluster.replayed import Fault, identify, identify_by_name
 from tests.faults import Doubling
 
 
 def carried_out(session, wanted=None):
-    return session.run(Doubling(), [ONE, TWO], wanted or plan())
+    return session.run(Doubling(), [ONE, TWO], wanted or repeats(REPEATS))
 
 
 def workers_of(session):
@@ -67,7 +67,7 @@ def test_no_two_blocks_share_a_worker(tmp_path, recorded):
             session,
             _,
         ):
-            carried_out(session, plan(3))
+            carried_out(session, repeats(3))
     marks = sorted(folder.iterdir(), key=lambda mark: mark.stat().st_mtime_ns)
     seeds = [mark.name.split("-")[1] for mark in marks]
     assert seeds == sorted(seeds)
@@ -114,7 +114,7 @@ def test_a_block_that_kills_every_worker_is_given_up(mortal, recorded, tmp_path)
         pytest.raises(EngineError, match="doubling with seed 0 was lost 4 times"),
     ):
         wait_until(lambda: workers_of(session) == 6)
-        carried_out(session, plan(1))
+        carried_out(session, repeats(1))
 
 
 def test_a_round_in_which_its_worker_was_stopped_is_run_again(three_workers, recorded, tmp_path):
@@ -136,7 +136,7 @@ def test_a_round_in_which_its_worker_was_stopped_is_run_again(three_workers, rec
         session,
         work_of,
     ):
-        result = carried_out(session, plan(1))
+        result = carried_out(session, repeats(1))
     stopping.join()
     assert result.runs == recorded[0].runs[:2]
     assert len(work_of.seen) == 2
@@ -147,7 +147,7 @@ def test_a_round_in_which_its_worker_was_stopped_is_run_again(three_workers, rec
 def test_a_block_that_is_lost_after_each_line_comes_to_its_end(three_workers, recorded, tmp_path):
     fault = Fault("broken", after=1)
     with session_with(three_workers, recorded, tmp_path, faults=(fault,)) as (session, work_of):
-        result = carried_out(session, plan(1))
+        result = carried_out(session, repeats(1))
     assert result.runs == recorded[0].runs[:2]
     assert len(work_of.seen) == len(recorded[1][0])
 
@@ -157,7 +157,7 @@ def test_a_slow_worker_is_waited_for(impatient, recorded, tmp_path):
     impatient.top_up(2)
     pause_s = 6.5 / len(recorded[1][0])  # more than 5 s in all, and some for a look
     with session_with(impatient, recorded, tmp_path, pause_s=pause_s) as (session, _):
-        assert len(carried_out(session, plan(1)).runs) == 2
+        assert len(carried_out(session, repeats(1)).runs) == 2
     assert of_kind(session, AbandonedEntry) == []
 
 
@@ -177,7 +177,7 @@ def test_a_silent_worker_is_given_up(impatient, recorded, tmp_path):
             )
         )
         stopped.start()
-        result = carried_out(session, plan(2))
+        result = carried_out(session, repeats(2))
         stopped.join()
     impatient.send(victim, signal.SIGKILL)
     assert len(result.runs) == 4
@@ -253,7 +253,7 @@ class Interrupting:
 
 def interrupting(session, holds):
     with pytest.raises(KeyboardInterrupt):
-        session.run(Doubling(), [ONE, TWO], plan(), Interrupting(holds))
+        session.run(Doubling(), [ONE, TWO], repeats(REPEATS), Interrupting(holds))
 
 
 def nothing_happens(folder, seconds):
@@ -341,7 +341,7 @@ def test_workers_at_work_for_another_session_are_waited_for(three_workers, recor
             session,
             _,
         ):
-            assert carried_out(session, plan(1)).runs == recorded[0].runs[:2]
+            assert carried_out(session, repeats(1)).runs == recorded[0].runs[:2]
         assert len(blocks) == 3
     assert [note for note in notes if "busy" in note] == ["waiting for a worker: some are busy"]
 
@@ -363,7 +363,7 @@ def test_how_a_block_fails_is_told(three_workers, recorded, tmp_path, kind, erro
         ),
         pytest.raises(error, match=message),
     ):
-        carried_out(session, plan(1))
+        carried_out(session, repeats(1))
 
 
 def test_a_worker_that_finds_itself_unfit_is_left_alone(three_workers, recorded, tmp_path):
@@ -382,17 +382,16 @@ def test_workers_that_cannot_make_one_case_carry_out_the_next(three_workers, rec
     with session_with(three_workers, recorded, tmp_path, faults=faults) as (session, work_of):
         wait_until(lambda: workers_of(session) == 3)
         with pytest.raises(ElsewhereError, match="no worker can carry out doubling: it is unable"):
-            session.run(Doubling(), [ONE, TWO], plan(1), test="it")
+            session.run(Doubling(), [ONE, TWO], repeats(1), test="it")
         assert len(work_of.seen) == 3
-        second = dataclasses.replace(plan(), repeats=FixedRepeats(range(1, 2)))
-        result = session.run(Doubling(), [ONE, TWO], second, test="it")
+        result = session.run(Doubling(), [ONE, TWO], repeats(1, first=1), test="it")
         assert workers_of(session) == 3 and not session.executor.pool.refused
     assert [run.seed for run in result.runs] == [1, 1]
 
 
 def test_repeats_that_stop_by_themselves_are_run_no_further(three_workers, recorded, tmp_path):
     """Without a gate five are enough."""
-    until = dataclasses.replace(plan(), repeats=RepeatsUntilSettled(0, Looks(2, 6)))
+    until = dataclasses.replace(PLAN, repeats=RepeatsUntilSettled(0, Looks(2, 6)))
     with session_with(three_workers, recorded, tmp_path, pause_s=0.05) as (session, work_of):
         result = carried_out(session, until)
     assert [run.seed for run in result.runs if run.strategy == "one"][:5] == list(range(5))

@@ -6,11 +6,11 @@ import dataclasses
 
 import pytest
 
-from pytest_ansorbench.bench import FixedRepeats, LocalExecutor, Session, Site
+from pytest_ansorbench.bench import LocalExecutor, Site
 from pytest_ansorbench.budget import Budget, Trials
 from pytest_ansorbench.strategies import Registry
 from pytest_ansorbench.workloads import BatchMatmul, Mlp
-from tests.bench.conftest import PLAN, RUNS
+from tests.bench.conftest import PLAN, RUNS, session_in
 from tests.fast_engine import FastEngine
 
 MATMUL = BatchMatmul(batch=1, m=16, n=16, k=16)
@@ -21,23 +21,13 @@ MLP = Mlp(features=16, hidden=(8, 8), classes=4)
 def tuned(target, tmp_path_factory):
     """The result; which of its programs is the fastest is made up."""
     folder = tmp_path_factory.mktemp("tuned")
-    engine = FastEngine(target, compiles=False)
-    session = Session(
-        new_executor=lambda: LocalExecutor(Site(engine, storage=folder)),
-        conditions={},
-        root=folder,
-        storage=folder / "storage",
-        settings={},
-    )
+    site = Site(FastEngine(target, compiles=False), storage=folder)
     random = Registry().get("random")
     arms = [random, dataclasses.replace(random, name="again")]
-    plan = dataclasses.replace(PLAN, repeats=FixedRepeats(range(2)))
     runs = dataclasses.replace(RUNS, budget=Budget(Trials(2, per_task=True), 2))
-    try:
-        session.run(MATMUL, arms, plan)
-        session.run(MLP, arms[:1], dataclasses.replace(plan, runs=runs))
-    finally:
-        session.close()
+    with session_in(folder, lambda: LocalExecutor(site)) as session:
+        session.run(MATMUL, arms, PLAN)
+        session.run(MLP, arms[:1], dataclasses.replace(PLAN, runs=runs))
     return session.result()
 
 
