@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 import traceback
 from collections.abc import Sequence
 from contextlib import suppress
@@ -89,6 +90,14 @@ def kill(process: psutil.Process) -> None:
             with suppress(psutil.NoSuchProcess):
                 one.kill()
     process.wait()
+
+
+def wait_until(holds, timeout_s: float = 60.0) -> None:
+    """Wait for something that another process does."""
+    deadline_s = time.monotonic() + timeout_s
+    while not holds():
+        assert time.monotonic() < deadline_s, "it did not happen in time"
+        time.sleep(0.05)
 
 
 _ENDED = "<ended in order>"

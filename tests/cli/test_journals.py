@@ -15,7 +15,7 @@ from pytest_ansorbench.records import Result
 from pytest_ansorbench.storage import Journal, list_journals, write_result
 from pytest_ansorbench.storage.entries import EndEntry
 from tests.cluster import dask_processes
-from tests.cluster.dask_processes import wait_until
+from tests.forked import wait_until
 from tests.storage.test_journal import CASE, FINAL, REPEAT, ROUNDS, SESSION
 from tests.synthetic import make_case_result, make_result, make_run
 

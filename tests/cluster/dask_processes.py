@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import signal
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -106,11 +105,3 @@ def cluster(folder: Path, *names: str, ttl: str = "5 minutes") -> Iterator[Clust
         yield started
     finally:
         started.end()
-
-
-def wait_until(holds, timeout_s: float = 60.0) -> None:
-    """Wait for something that another process does."""
-    deadline_s = time.monotonic() + timeout_s
-    while not holds():
-        assert time.monotonic() < deadline_s, "it did not happen in time"
-        time.sleep(0.05)

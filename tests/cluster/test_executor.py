@@ -22,9 +22,9 @@ from pytest_ansorbench.storage.entries import AbandonedEntry, RepeatEntry, Round
 from tests.bench.conftest import ONE, PLAN, TWO, repeats
 from tests.cluster import dask_processes
 from tests.cluster.conftest import ANSWER, REPEATS, session_with
-from tests.cluster.dask_processes import wait_until
 from tests.cluster.replayed import Fault, identify, identify_by_name
 from tests.faults import Doubling
+from tests.forked import wait_until
 
 
 def carried_out(session, wanted=None):

@@ -12,8 +12,8 @@ from pytest_ansorbench.cluster.settings import ClusterAddress
 from pytest_ansorbench.cluster.workers import ClusterWatch
 from tests.cluster import dask_processes
 from tests.cluster.conftest import ANSWER
-from tests.cluster.dask_processes import wait_until
 from tests.cluster.replayed import identify
+from tests.forked import wait_until
 from tests.measure.remote.devices import free_port
 
 

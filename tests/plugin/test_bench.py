@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import pty
 import re
-import time
 from contextlib import suppress
 
 import psutil
@@ -13,6 +12,7 @@ import pytest
 
 from pytest_ansorbench.measure.local import fork_server
 from pytest_ansorbench.measure.local.interpreter import Interpreter
+from tests.forked import wait_until
 from tests.plugin.apart import Apart
 from tests.plugin.conftest import measuring_fast
 from tests.plugin.project import trials
@@ -161,13 +161,6 @@ def children(process: Apart) -> list[psutil.Process]:
     return psutil.Process(process.pid).children(recursive=True)
 
 
-def wait_until(condition, seconds=60):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.05)
-
-
 def test_an_interrupt_shows_what_finished_leaves_no_process_and_tells_how_to_go_on(project):
     project.write(
         "test_cases.py",
@@ -228,7 +221,7 @@ def test_a_killed_session_shows_what_goes_on_and_leaves_neither_process_nor_file
         wait_until(lambda: len(children(process)) >= 2)  # the fork server and a candidate
         workers = children(process)
         process.kill()
-    wait_until(lambda: not any(worker.is_running() for worker in workers), seconds=30)
+    wait_until(lambda: not any(worker.is_running() for worker in workers), timeout_s=30)
     assert not list(temporary.rglob("*"))
 
 

@@ -11,7 +11,7 @@ import pytest
 from pytest_ansorbench.storage import read_journal, read_result
 from pytest_ansorbench.storage.entries import AbandonedEntry
 from tests.cluster import dask_processes
-from tests.cluster.dask_processes import wait_until
+from tests.forked import wait_until
 
 
 @pytest.fixture(scope="module")

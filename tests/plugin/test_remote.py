@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_ansorbench.storage import list_journals, read_journal, read_result
+from tests.forked import wait_until
 from tests.measure.remote import devices
 from tests.plugin.conftest import with_a_case
 
@@ -39,7 +40,7 @@ def test_a_case_is_tuned_on_a_device(tuned, tracker):
     assert all(run.final.status == "ok" for run in case.runs)
     assert result.settings["rpc"] == str(where)
     assert f"measuring on a device: asking {where}, for 60 s at most" in outcome.out
-    devices.wait_until(lambda: devices.queue(tracker).free == 1)
+    wait_until(lambda: devices.queue(tracker).free == 1)
 
 
 def test_an_interrupted_session_goes_on_on_the_device_and_nowhere_else(tuned, tmp_path, tracker):
@@ -93,11 +94,11 @@ def test_the_device_is_given_back_on_an_interrupt(project, tracker):
     where = f"--ansor-rpc={devices.address(tracker)}"
     with project.start(where, "--ansor-repeats=50", "--ansor-build-workers=1") as process:
         journals = project.root / ".ansor_bench" / "journals"
-        devices.wait_until(lambda: any(journals.glob("*.jsonl")))
+        wait_until(lambda: any(journals.glob("*.jsonl")))
         assert devices.queue(tracker).free == 0
         out = process.interrupt()
     assert "to go on where this stopped: --ansor-resume=0001" in out
-    devices.wait_until(lambda: devices.queue(tracker).free == 1)
+    wait_until(lambda: devices.queue(tracker).free == 1)
 
 
 NOWHERE = "--ansor-rpc=127.0.0.1:9:x"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import time
-
 import psutil
+
+from tests.forked import wait_until
 
 
 def server(engine):
@@ -19,10 +19,7 @@ def workers(engine):
 
 def gone(pids):
     """Wait until processes have ended; a zombie, whose parent is still to look, has."""
-    deadline = time.monotonic() + 30
-    while alive := [pid for pid in pids if not ended(pid)]:
-        assert time.monotonic() < deadline, f"still alive: {alive}"
-        time.sleep(0.05)
+    wait_until(lambda: all(map(ended, pids)))
 
 
 def ended(pid):

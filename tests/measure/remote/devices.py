@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import re
 import socket
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ import psutil
 
 from pytest_ansorbench.measure.remote.settings import DeviceAddress
 from pytest_ansorbench.measure.remote.tracker import TrackerConnection, TrackerError
-from tests.forked import forked, kill
+from tests.forked import forked, kill, wait_until
 
 KEY = "bench"
 PRELOADED = ("tvm.rpc.server", "tvm.rpc.tracker")
@@ -136,10 +135,3 @@ def listens(port: int) -> bool:
     pattern = re.compile(rf":{port:04X} 00000000:0000 0A ")
     with open("/proc/net/tcp", encoding="ascii") as lines:
         return any(pattern.search(line) for line in lines)
-
-
-def wait_until(condition, seconds: float = 60.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)

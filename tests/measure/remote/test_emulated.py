@@ -22,7 +22,6 @@ from pytest_ansorbench.environment import resolve_target
 from pytest_ansorbench.measure.arguments import Arguments, mismatch
 from pytest_ansorbench.measure.intrinsics import register_intrinsics
 from pytest_ansorbench.measure.local.lowering import lowered, object_files
-from pytest_ansorbench.measure.policy import FixedMeasurement
 from pytest_ansorbench.measure.program import Program
 from pytest_ansorbench.measure.remote.engine import RemoteEngine
 from pytest_ansorbench.measure.remote.libraries import linked, linker_of
@@ -30,8 +29,8 @@ from pytest_ansorbench.measure.remote.settings import DeviceAddress, RemoteSetti
 from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.measure.untuned import network_check
 from tests.faults import Doubling, kernel
-from tests.forked import kill
-from tests.measure.engine_contract import MLP, TWO_SETS
+from tests.forked import kill, wait_until
+from tests.measure.engine_contract import MLP, QUICK, TWO_SETS
 from tests.measure.remote import devices
 from tests.strategies.setups import make_setup
 from tests.workloads.conftest import LAYERS, SMALL
@@ -166,7 +165,7 @@ def engine(request):
     port = devices.free_port()
     server = subprocess.Popen([*shlex.split(os.environ[variable]), str(port)])
     try:
-        devices.wait_until(lambda: devices.listens(port))
+        wait_until(lambda: devices.listens(port))
         remote = RemoteSettings(server=DeviceAddress("127.0.0.1", port))
         settings = EngineSettings(build_timeout_s=30, run_timeout_s=30)
         with RemoteEngine(resolve_target(TARGETS[request.param]), settings, remote) as started:
@@ -179,9 +178,8 @@ def engine(request):
 @pytest.mark.slow
 def test_an_emulated_device_runs_kernels_and_networks_and_is_known_as_one(engine):
     assert engine.machine["emulated"] is True
-    quick = FixedMeasurement(number=1, repeat=3, min_repeat_ms=1)
     built = engine.build([kernel("fine"), kernel("wrong")], Doubling().check())
-    assert [engine.run(one, quick).status for one in built] == ["ok", "wrong-result"]
+    assert [engine.run(one, QUICK).status for one in built] == ["ok", "wrong-result"]
     network = Program.network(MLP.program())
     check, _ = network_check(engine, MLP, MLP.program(), MLP.tasks())
     outcomes = engine.measure_side_by_side([network] * 2, check, TWO_SETS)

@@ -30,6 +30,7 @@ from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.measure.side_by_side import SideBySide, Span
 from pytest_ansorbench.workloads import Check
 from tests.faults import kernel
+from tests.forked import wait_until
 from tests.liars import late, liar
 from tests.measure.engine_contract import (
     MLP,
@@ -91,7 +92,7 @@ def test_the_device_is_given_back(tracker, both, check):
     with make_engine(tracker) as own:
         assert measured(own, ["fine"], check)[0].status == "ok"
         free = devices.queue(tracker).free
-    devices.wait_until(lambda: devices.queue(tracker).free > free)
+    wait_until(lambda: devices.queue(tracker).free > free)
 
 
 def test_a_kernel_that_hangs_costs_its_time_limit_and_nothing_that_was_built(engine, check):

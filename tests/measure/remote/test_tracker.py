@@ -10,11 +10,12 @@ import threading
 import pytest
 
 from pytest_ansorbench.measure.remote.tracker import TrackerConnection, TrackerError, _give_back
+from tests.forked import wait_until
 from tests.measure.remote import devices
 
 
 def test_a_tracker_says_what_it_has(tracker, both):
-    devices.wait_until(lambda: devices.queue(tracker).free == 2)
+    wait_until(lambda: devices.queue(tracker).free == 2)
     queue = devices.queue(tracker)
     assert queue.addresses == tuple(sorted(f"127.0.0.1:{device.port}" for device in both))
     assert (queue.free, queue.waiting) == (2, 0)
@@ -28,7 +29,7 @@ def test_a_device_is_handed_out_once(tracker, both):
             connection.request(1, 0.2)
     for offer in offers:
         _give_back(offer)
-    devices.wait_until(lambda: devices.queue(tracker).free == 2)
+    wait_until(lambda: devices.queue(tracker).free == 2)
 
 
 def test_a_request_that_is_given_up_is_void(tracker):
