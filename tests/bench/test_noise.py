@@ -10,6 +10,7 @@ from pytest_ansorbench.measure.engine import EngineError
 from pytest_ansorbench.measure.side_by_side import SideBySide, Span
 from pytest_ansorbench.storage import fingerprint, read_journal
 from tests.bench.conftest import ONE, PLAN, RUNS, Another
+from tests.bench.test_leads import Noting
 from tests.fast_engine import FastEngine
 from tests.faults import Doubling
 from tests.synthetic import make_trace
@@ -103,18 +104,6 @@ def test_nothing_depends_on_the_last_look(make_looking, target, monkeypatch, fai
     assert read_journal(session.journal).finished
 
 
-class Asked(FastEngine):
-    """Remembers the efforts that it was asked for."""
-
-    def __init__(self, target):
-        super().__init__(target)
-        self.efforts = []
-
-    def measure_sets(self, programs, check, effort, before=None):
-        self.efforts.append(effort)
-        return super().measure_sets(programs, check, effort, before)
-
-
 def test_slices_are_as_long_as_suits_the_noise_and_a_resumption_does_not_mind(
     make_looking, make_session, target, monkeypatch
 ):
@@ -123,10 +112,10 @@ def test_slices_are_as_long_as_suits_the_noise_and_a_resumption_does_not_mind(
     monkeypatch.setattr("pytest_ansorbench.bench.site.observe_noise", lambda *given: trace)
     effort = SideBySide(precision=0.0, turns=Span(2, 2), sets=Span(1, 1))
     plan = dataclasses.replace(PLAN, runs=dataclasses.replace(RUNS, final=effort))
-    engine = Asked(target)
+    engine = Noting(target)
     session = make_looking(engine)
     session.run(CASE, [ONE], plan)
-    finals = [asked for asked in engine.efforts if asked.turns == effort.turns]
+    finals = [asked for _, asked in engine.asked if asked.turns == effort.turns]
     assert [(asked.sets, asked.slice_ms) for asked in finals] == [(effort.sets, 2.0)] * 2
     session.close()
     again = make_session(past=read_journal(session.journal))

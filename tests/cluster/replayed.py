@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -124,6 +124,3 @@ class Recorded:
         self.seen.append(block)
         lines = self.lines[block.seed][lines_of(block.past) :]
         return ReplayedWork(block.seed, lines, self.pause_s, self.faults, self.begun)
-
-
-Made = Callable[..., object]

@@ -11,7 +11,7 @@ from itertools import chain
 
 import pytest
 
-from pytest_ansorbench.bench import RepeatsUntilSettled
+from pytest_ansorbench.bench import RepeatsUntilSettled, Silent
 from pytest_ansorbench.cluster.settings import RESOURCE
 from pytest_ansorbench.cluster.workers import block_key
 from pytest_ansorbench.measure.engine import ElsewhereError, EngineError, UntunedError
@@ -234,7 +234,7 @@ def test_an_interrupted_block_is_begun_again_where_no_machine_is_like_its_own(
     assert "no worker has its machine" in of_kind(again, AbandonedEntry)[0].reason
 
 
-class Interrupting:
+class Interrupting(Silent):
     """Progress that is interrupted once something holds."""
 
     def __init__(self, holds):
@@ -243,12 +243,6 @@ class Interrupting:
     def note(self, what):
         if self.holds():
             raise KeyboardInterrupt
-
-    def update(self, standing):
-        pass
-
-    def clear(self):
-        pass
 
 
 def interrupting(session, holds):

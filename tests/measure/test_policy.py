@@ -52,6 +52,16 @@ class MadeUp:
         return seconds
 
 
+class Nothing:
+    """A kernel that takes no time at all."""
+
+    def first_call(self):
+        return 0.0
+
+    def time(self, calls, samples=1):
+        return (0.0,) * samples
+
+
 latencies = st.floats(1e-5, 1.0)
 
 
@@ -80,13 +90,6 @@ def test_fixed_makes_stock_calls_of_a_slow_kernel():
 
 
 def test_a_kernel_that_takes_no_time_at_all_is_measured_too():
-    class Nothing:
-        def first_call(self):
-            return 0.0
-
-        def time(self, calls, samples=1):
-            return (0.0,) * samples
-
     assert FixedMeasurement(min_repeat_ms=1).measure(Nothing(), None) == (pytest.approx(1e-9),)
     assert RacingMeasurement().measure(Nothing(), None)
 
@@ -306,13 +309,6 @@ def test_a_comparison_ends_when_its_outcome_is_certain_and_not_before(faster):
 
 
 def test_a_kernel_that_takes_no_time_at_all_is_compared_too():
-    class Nothing:
-        def first_call(self):
-            return 0.0
-
-        def time(self, calls, samples=1):
-            return (0.0,) * samples
-
     assert set(PairedMeasurement().compare(Nothing(), Nothing(), 1e-9)) == {1e-9}
 
 
