@@ -22,11 +22,17 @@ from tests.synthetic import make_case_result, make_result, make_yardsticks
 ONCE = SideBySide(slice_ms=0.1, turns=Span(1, 1), sets=Span(1, 1))
 
 
-def test_it_is_what_a_roofline_needs(engine, monkeypatch):
+def comes_out_right(engine, program, check):
+    [measured] = engine.measure_side_by_side([program], check, ONCE)
+    assert measured.status == "ok", measured.error
+
+
+@pytest.mark.parametrize("operands", ["float32", "int8"])
+def test_it_is_what_a_roofline_needs(engine, monkeypatch, operands):
     monkeypatch.setattr(module, "_SIZES", (2**16, 2**27))
     monkeypatch.setattr(module, "_EFFORT", dataclasses.replace(module._EFFORT, turns=Span(8, 8)))
-    peak = measure_peak(engine, "float32")
-    assert peak.compute_gflops > 1.0
+    peak = measure_peak(engine, operands)
+    assert peak.operands == operands and peak.compute_gflops > 1.0
     sizes = [one.working_set_bytes for one in peak.bandwidths]
     assert sizes == sorted(sizes) and sizes[0] <= 2**16 and sizes[-1] >= 2**27
     # The smallest set stays in the nearest caches, the largest one does not.
@@ -64,12 +70,10 @@ def test_limits_that_do_not_let_it_be_measured_leave_it_unknown(target, operands
 
 
 def test_each_thread_multiplies_and_adds_in_registers(engine):
-    program = multiply_adds(2, 4)
     addend = np.full((12, 4), 3.0, np.float32)
     # x / 2 + 3 settles at 6.
     check = Check((addend,), np.full((2, 12, 4), 6.0, np.float32), 1e-6, 0.0)
-    [measured] = engine.measure_side_by_side([program], check, ONCE)
-    assert measured.status == "ok", measured.error
+    comes_out_right(engine, multiply_adds(2, 4), check)
 
 
 def serial(program):
@@ -90,8 +94,7 @@ def serial(program):
 def test_each_of_a_gpus_threads_multiplies_and_adds(engine):
     addend = np.full((12,), 3.0, np.float32)
     check = Check((addend,), np.full((2, 1024, 12), 6.0, np.float32), 1e-6, 0.0)
-    [measured] = engine.measure_side_by_side([serial(gpu_peak.multiply_adds(2, 50))], check, ONCE)
-    assert measured.status == "ok", measured.error
+    comes_out_right(engine, serial(gpu_peak.multiply_adds(2, 50)), check)
 
 
 def test_every_row_is_read_by_a_gpu_as_often_as_asked(engine):
@@ -99,22 +102,13 @@ def test_every_row_is_read_by_a_gpu_as_often_as_asked(engine):
     each = data.sum(axis=1)
     # Each block begins with rows of its own.
     check = Check((data,), 3.0 * each + 2.0 * each[::-1], 1e-6, 0.0)
-    [measured] = engine.measure_side_by_side([serial(gpu_peak.reads(2, 3, 5))], check, ONCE)
-    assert measured.status == "ok", measured.error
+    comes_out_right(engine, serial(gpu_peak.reads(2, 3, 5)), check)
 
 
 def test_every_row_is_read_as_often_as_asked(engine):
     data = np.arange(2 * 3 * 128, dtype=np.float32).reshape(2, 3, 128)
     check = Check((data,), 5.0 * data.sum(axis=1), 1e-6, 0.0)
-    [measured] = engine.measure_side_by_side([reads(2, 3, 5)], check, ONCE)
-    assert measured.status == "ok", measured.error
-
-
-def test_bytes_are_multiplied_by_an_intrinsic_of_this_cpu(engine, monkeypatch):
-    monkeypatch.setattr(module, "_SIZES", (2**16, 2**27))
-    monkeypatch.setattr(module, "_EFFORT", dataclasses.replace(module._EFFORT, turns=Span(8, 8)))
-    peak = measure_peak(engine, "int8")
-    assert peak.operands == "int8" and peak.compute_gflops > 1.0
+    comes_out_right(engine, reads(2, 3, 5), check)
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="the intrinsic is one of x86")
@@ -123,8 +117,7 @@ def test_each_thread_adds_products_of_words(engine, monkeypatch):
     addend = np.full((12, 4), 3, np.int32)
     # The words of a sum below 2^16 are the sum and 0: 0 * 3 + 3, 3 * 3 + 3, 12 * 3 + 3.
     check = Check((addend,), np.full((2, 12, 4), 39, np.int32))
-    [measured] = engine.measure_side_by_side([dot_products(2, *_DOT_PRODUCTS[0])], check, ONCE)
-    assert measured.status == "ok", measured.error
+    comes_out_right(engine, dot_products(2, *_DOT_PRODUCTS[0]), check)
 
 
 @pytest.mark.parametrize("name, sums, dtype", [one for one in _DOT_PRODUCTS if "vpdp" in one[0]])
