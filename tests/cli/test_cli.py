@@ -473,13 +473,12 @@ def test_a_design_space_of_ones_own_that_is_none_is_refused_in_a_line(
 
 
 def test_tasks_of_a_model_in_a_file_are_listed(tmp_path, capsys):
-    from tests.workloads.networks.test_networks_imported import onnx_model
+    from tests.workloads.networks.test_networks_imported import onnx_file
 
-    onnx, model = onnx_model()
-    onnx.save(model, str(tmp_path / "small.onnx"))
-    assert main(["tasks", str(tmp_path / "small.onnx")]) == 0
+    path = str(onnx_file(tmp_path))
+    assert main(["tasks", path]) == 0
     assert "1x3x8x8" in capsys.readouterr().out
-    assert main(["tasks", str(tmp_path / "small.onnx"), "--rewrite", "channels-last"]) == 0
+    assert main(["tasks", path, "--rewrite", "channels-last"]) == 0
     assert "1x8x8x3" in capsys.readouterr().out
 
 

@@ -1,4 +1,4 @@
-"""The layers of today's models: references against plain loops, inputs, ids, and bad sizes."""
+"""The layers of today's models against plain loops, and bad sizes; inputs and ids of all."""
 
 import contextlib
 import dataclasses
@@ -199,13 +199,15 @@ def test_packed_convolutions_are_the_plain_ones():
 
 
 def test_inputs_fit_what_they_are_for():
-    for operator in (*LAYERS, *TYPED_LAYERS):
+    for operator in (*SMALL, *LAYERS, *TYPED_LAYERS):
         arrays = operator.inputs()
         assert [array.shape for array in arrays] == [*operator.input_shapes]
         assert [str(array.dtype) for array in arrays] == [*operator.input_dtypes]
         for array, bound in zip(arrays, operator.input_bounds, strict=True):
             if bound is not None:
                 assert 0 <= array.min() <= array.max() < bound, operator
+            elif array.dtype == np.float32:
+                assert -1 <= array.min() < array.max() < 1, operator
         check = operator.check()
         assert mismatch([check.expected.astype(operator.output_dtype)], check) == "", operator
         assert mismatch([check.fresh.expected.astype(operator.output_dtype)], check), operator
@@ -238,7 +240,8 @@ CHOICES = {
 
 def test_every_field_changes_the_id():
     """Equal ids, equal programs."""
-    for operator, field in ((one, field) for one in LAYERS for field in dataclasses.fields(one)):
+    operators = (*SMALL, *LAYERS)
+    for operator, field in ((one, field) for one in operators for field in dataclasses.fields(one)):
         value = getattr(operator, field.name)
         others = CHOICES.get(field.name) or (1, 2 * value, 3 * value, value + 16)
         changed = {operator}
@@ -246,6 +249,7 @@ def test_every_field_changes_the_id():
             with contextlib.suppress(BadShape):
                 changed.add(dataclasses.replace(operator, **{field.name: other}))
         assert len({one.id for one in changed}) == len(changed), (operator, field.name)
+        assert len(changed) > 1 or field.name in ("dtype", "accumulator"), (operator, field.name)
 
 
 @pytest.mark.parametrize(

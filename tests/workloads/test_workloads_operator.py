@@ -1,7 +1,5 @@
 """What the base class promises: repeatable inputs, and a check that tells right from wrong."""
 
-import contextlib
-import dataclasses
 import os
 import subprocess
 import sys
@@ -9,21 +7,12 @@ import sys
 import numpy as np
 import pytest
 
-from pytest_ansorbench.workloads import BadShape, BatchMatmul, Conv2d, MatrixNorm, Softmax
-
-TYPES = {"dtype": ("float16", "float32", "int8"), "accumulator": (None, "float32", "float64")}
+from pytest_ansorbench.workloads import BatchMatmul, Conv2d, MatrixNorm, Softmax
 
 
 def accepts(check, output):
     """Whether a kernel with this output would pass."""
     return np.allclose(output, check.expected, rtol=check.rtol, atol=check.atol)
-
-
-def test_inputs_fit_their_shapes(small):
-    arrays = small.inputs()
-    assert tuple(array.shape for array in arrays) == small.input_shapes
-    assert all(array.dtype == np.float32 for array in arrays)
-    assert all(-1 <= array.min() < array.max() < 1 for array in arrays)
 
 
 def test_inputs_repeat_in_another_process():
@@ -85,19 +74,6 @@ def test_check_rejects_a_softmax_that_is_a_little_off():
     check = Softmax(m=64, n=2048).check()
     assert accepts(check, check.expected * np.float32(1 + 1e-6))
     assert not accepts(check, check.expected * np.float32(1 + 1e-3))
-
-
-def test_every_field_changes_the_id(small):
-    """Equal ids, equal programs."""
-    for field in dataclasses.fields(small):
-        value = getattr(small, field.name)
-        others = TYPES.get(field.name) or (1, value + 1, 2 * value)
-        changed = []
-        for other in others:
-            with contextlib.suppress(BadShape):
-                changed.append(dataclasses.replace(small, **{field.name: other}))
-        ids = {operator.id for operator in [small, *changed]}
-        assert len(ids) == len({small, *changed}) > 1, field.name
 
 
 def test_text_is_the_id(small):

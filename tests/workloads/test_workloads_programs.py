@@ -133,54 +133,32 @@ def upstream_conv(operator):
     )
 
 
-def upstream_depthwise(o):
-    return te_workload.depthwise_conv2d_nhwc(
-        o.batch, o.height, o.width, o.channels, o.kernel, o.stride, o.padding
-    )
+def given(function, *fields):
+    """A definition that takes fields of an operator."""
+    return lambda operator: function(*(getattr(operator, field) for field in fields))
 
 
-def upstream_transposed(o):
-    return te_workload.conv2d_transpose_nhwc(
-        o.batch, o.height, o.width, o.in_channels, o.out_channels, o.kernel, o.stride, o.padding
-    )
-
-
-def upstream_capsule(o):
-    return te_workload.conv2d_capsule_nhwijc(
-        o.batch,
-        o.height,
-        o.width,
-        o.in_channels,
-        o.out_channels,
-        o.kernel,
-        o.stride,
-        o.padding,
-        o.capsule,
-    )
-
-
-def upstream_bn_relu(o):
-    return te_workload.conv2d_nhwc_bn_relu(
-        o.batch, o.height, o.width, o.in_channels, o.out_channels, o.kernel, o.stride, o.padding
-    )
-
-
+IMAGES = ("batch", "height", "width")
+CHANNELS = ("in_channels", "out_channels")
+WINDOW = ("kernel", "stride", "padding")
 UPSTREAM = {
     "Conv1d": upstream_conv,
     "Conv2d": upstream_conv,
     "Conv3d": upstream_conv,
     "DilatedConv2d": upstream_conv,
     "GroupedConv2d": upstream_conv,
-    "DepthwiseConv2d": upstream_depthwise,
-    "TransposedConv2d": upstream_transposed,
-    "CapsuleConv2d": upstream_capsule,
-    "Conv2dBnRelu": upstream_bn_relu,
-    "BatchMatmul": lambda o: te_workload.batch_matmul_nkkm(o.batch, o.m, o.n, o.k),
-    "TransposeBatchMatmul": lambda o: te_workload.transpose_batch_matmul(
-        o.batch, o.length, o.heads, o.size
+    "DepthwiseConv2d": given(te_workload.depthwise_conv2d_nhwc, *IMAGES, "channels", *WINDOW),
+    "TransposedConv2d": given(te_workload.conv2d_transpose_nhwc, *IMAGES, *CHANNELS, *WINDOW),
+    "CapsuleConv2d": given(
+        te_workload.conv2d_capsule_nhwijc, *IMAGES, *CHANNELS, *WINDOW, "capsule"
     ),
-    "MatrixNorm": lambda o: te_workload.norm_bmn(o.batch, o.m, o.n),
-    "Softmax": lambda o: te_workload.softmax_mn(o.m, o.n),
+    "Conv2dBnRelu": given(te_workload.conv2d_nhwc_bn_relu, *IMAGES, *CHANNELS, *WINDOW),
+    "BatchMatmul": given(te_workload.batch_matmul_nkkm, "batch", "m", "n", "k"),
+    "TransposeBatchMatmul": given(
+        te_workload.transpose_batch_matmul, "batch", "length", "heads", "size"
+    ),
+    "MatrixNorm": given(te_workload.norm_bmn, "batch", "m", "n"),
+    "Softmax": given(te_workload.softmax_mn, "m", "n"),
 }
 
 

@@ -47,6 +47,13 @@ def onnx_model(operator="Relu", batch=1):
     return onnx, helper.make_model(graph, opset_imports=opsets, ir_version=8)
 
 
+def onnx_file(folder, *options, **more):
+    onnx, model = onnx_model(*options, **more)
+    path = folder / "small.onnx"
+    onnx.save(model, str(path))
+    return path
+
+
 def expected(x):
     """The same in NumPy."""
     padded = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)))
@@ -67,9 +74,7 @@ def agrees(case):
 
 
 def test_an_onnx_file_becomes_a_case(tmp_path):
-    onnx, model = onnx_model()
-    path = tmp_path / "small.onnx"
-    onnx.save(model, str(path))
+    path = onnx_file(tmp_path)
     case = workloads.from_onnx(path)
     assert case.id == str(case) == "small"
     agrees(case)
@@ -86,9 +91,7 @@ def test_an_onnx_file_becomes_a_case(tmp_path):
     ids=str,
 )
 def test_open_shapes_are_given_by_input_or_by_symbol(tmp_path, shapes):
-    onnx, model = onnx_model(batch="n")
-    path = tmp_path / "small.onnx"
-    onnx.save(model, str(path))
+    path = onnx_file(tmp_path, batch="n")
     agrees(workloads.from_onnx(path, shapes=shapes))
 
 
@@ -110,9 +113,7 @@ def test_open_shapes_are_given_by_input_or_by_symbol(tmp_path, shapes):
     ],
 )  # fmt: skip
 def test_shapes_that_do_not_fit_are_refused(tmp_path, shapes, message):
-    onnx, model = onnx_model(batch="n")
-    path = tmp_path / "small.onnx"
-    onnx.save(model, str(path))
+    path = onnx_file(tmp_path, batch="n")
     with pytest.raises(ImportFailed, match=message) as caught:
         workloads.from_onnx(path, shapes=shapes).tasks()
     assert str(caught.value).startswith(f"bad model file {str(path)!r}: ")
@@ -120,9 +121,7 @@ def test_shapes_that_do_not_fit_are_refused(tmp_path, shapes, message):
 
 @pytest.mark.parametrize("batch", [None, 0, -1])
 def test_what_has_no_name_is_open(tmp_path, batch):
-    onnx, model = onnx_model(batch=batch)
-    path = tmp_path / "small.onnx"
-    onnx.save(model, str(path))
+    path = onnx_file(tmp_path, batch=batch)
     agrees(workloads.from_onnx(path, shapes={"x": (2, 3, 8, 8)}))
     with pytest.raises(ImportFailed, match=r"'x', \(\?, 3, 8, 8\), is open; give it, e.g."):
         workloads.from_onnx(path).tasks()
@@ -138,9 +137,7 @@ def test_an_onnx_input_that_is_no_tensor_is_refused(tmp_path):
 
 
 def test_an_extent_that_onnx_fixes_may_be_another(tmp_path):
-    onnx, model = onnx_model(batch=1)
-    path = tmp_path / "small.onnx"
-    onnx.save(model, str(path))
+    path = onnx_file(tmp_path, batch=1)
     agrees(workloads.from_onnx(path, shapes={"x": (2, 3, 8, 8)}))
 
 
@@ -227,11 +224,6 @@ def test_an_open_shape_of_relax_is_refused():
 def none_emptied(relax, builder, x):
     none = builder.emit(relax.op.strided_slice(x, axes=[0], begin=[0], end=[0]))
     return relax.op.matmul(none, relax.const(np.eye(4, dtype=np.float32)))
-
-
-def reshaped(relax, builder, x):
-    shape = relax.const(np.array([4, 2]), "int64")
-    return relax.op.reshape(x, builder.emit(relax.op.tensor_to_shape(relax.op.add(shape, shape))))
 
 
 @pytest.mark.parametrize(
@@ -427,9 +419,7 @@ def test_what_writes_buffers_is_refused(tmp_path, kind, message):
 
 
 def test_the_cause_stays_with_the_sentence(tmp_path):
-    onnx, model = onnx_model()
-    path = tmp_path / "small.onnx"
-    onnx.save(model, str(path))
+    path = onnx_file(tmp_path)
     with pytest.raises(
         ImportFailed, match=r"bad shape \(1, 4, 8, 8\).*has \(1, 3, 8, 8\): "
     ) as caught:
@@ -450,9 +440,7 @@ def test_a_fault_of_our_own_stays_one(monkeypatch, where):
 
 
 def test_an_unsupported_operator_is_named(tmp_path):
-    onnx, model = onnx_model("StringNormalizer")
-    path = tmp_path / "odd.onnx"
-    onnx.save(model, str(path))
+    path = onnx_file(tmp_path, "StringNormalizer")
     with pytest.raises(ImportFailed) as caught:
         workloads.from_onnx(path).tasks()
     assert "StringNormalizer" in str(caught.value)
