@@ -16,8 +16,6 @@ def test_samples_are_read_as_they_were_written(tmp_path):
     samples = make_samples()
     save_arrays(samples, tmp_path / "made-up.npz")
     again = load_samples(tmp_path / "made-up.npz")
-    for field in dataclasses.fields(Samples):
-        np.testing.assert_array_equal(getattr(again, field.name), getattr(samples, field.name))
     assert digest([again]) == digest([samples])
     assert [path.name for path in tmp_path.iterdir()] == ["made-up.npz"]
 
