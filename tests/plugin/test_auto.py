@@ -121,19 +121,3 @@ def test_a_time_limit_lets_each_case_have_a_repeat_and_says_what_is_open(sleepy)
     assert "repeats: 1 of at most 9 in 1 case, 1 in all; gates: 1 open, for want of time" in (
         outcome.out
     )
-
-
-@pytest.mark.parametrize("given", ["auto:2", "9:3", "soon"])
-def test_a_bad_number_of_repeats_is_refused_with_a_good_one(sleepy, given):
-    outcome = sleepy.bench(f"--ansor-repeats={given}")
-    assert outcome.code == 4
-    assert f"bad --ansor-repeats {given!r}: expected a number of repeats such as 5" in outcome.err
-
-
-@pytest.mark.parametrize("given", ["0", "-3m", "soon", "3d"])
-def test_a_bad_time_limit_is_refused_with_a_good_one(sleepy, given):
-    outcome = sleepy.bench(f"--ansor-time-limit={given}")
-    assert outcome.code == 4
-    assert f"bad --ansor-time-limit {given!r}: expected a duration above 0, e.g. 45m" in (
-        outcome.err
-    )

@@ -31,6 +31,8 @@ def refusal(outcome) -> str:
         ("--ansor-run-time=0s", "bad --ansor-run-time '0s': expected a duration above 0, e.g. 45m"),
         ("--ansor-run-time=soon", "bad --ansor-run-time 'soon': expected a duration above 0"),
         ("--ansor-run-time=inf", "bad --ansor-run-time 'inf': expected a duration above 0"),
+        ("--ansor-time-limit=3d", "bad --ansor-time-limit '3d': expected a duration above 0, e.g."),
+        ("--ansor-noise-check=-1", "bad --ansor-noise-check '-1': expected a number from 0 up"),
         ("--ansor-repeats=-1", "bad --ansor-repeats '-1': expected a number of repeats such as 5"),
         ("--ansor-check=some", "'some': expected one of winners, all"),
         ("--ansor-max-early-search-ratio=0", "'0': expected a ratio from 1e-6 to 1e6"),

@@ -98,6 +98,7 @@ def test_gates_of_a_marker_are_not_asked_for_where_there_is_one_arm(saved, where
     assert saved.json("out.json")["cases"][0]["verdicts"] == []
     both = saved.bench(REPLAY)
     assert both.code == 1 and "not asked for" not in both.out
+    assert "limit 2.00" in both.out
 
 
 def test_a_gate_of_the_command_line_is_refused_beside_those_of_a_marker(saved):
@@ -122,17 +123,6 @@ def test_one_strategy_without_a_gate_is_just_shown(saved):
     outcome = saved.bench(REPLAY, "--ansor-strategy=default")
     assert outcome.code == 0, outcome.text
     assert "default" in outcome.out
-
-
-@pytest.mark.parametrize("where", ["marker", "ini"])
-def test_limits_come_from_marker_and_ini_too(saved, where):
-    if where == "marker":
-        saved.replace("test_cases.py", "bench()", "bench(min_throughput_ratio=2)")
-    else:
-        saved.write("pytest.ini", "[pytest]\nansor_min_throughput_ratio = 2\n")
-    outcome = saved.bench(REPLAY)
-    assert outcome.code == 1
-    assert "limit 2.00" in outcome.out
 
 
 def test_false_alarms_are_shared_out_among_the_gates_of_the_session(everything):

@@ -42,12 +42,6 @@ def test_without_seconds_nothing_is_looked_at(project):
     assert project.json("result.json")["noise"] == []
 
 
-def test_seconds_below_zero_are_refused(project):
-    outcome = project.bench("--ansor-noise-check=-1")
-    assert outcome.code == 4
-    assert "bad --ansor-noise-check '-1': expected a number from 0 up, e.g. 2" in outcome.text
-
-
 def test_a_replay_tells_the_noise_of_its_files_and_a_comparison_what_changed(project):
     saved = project.replaying("SAVED[:1]")
     write_result(dataclasses.replace(result_of(SAVED), noise=NOISY), saved.root / "saved.json")

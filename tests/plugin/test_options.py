@@ -119,22 +119,6 @@ def test_winners_can_be_measured_in_samples_instead(project):
     assert [run["final"]["sets"] for run in made] == [[0, 0]] * 2
 
 
-@pytest.mark.parametrize(
-    ("option", "expected"),
-    [
-        ("--ansor-final-precision=5", "expected a share from 0 up to 1, e.g. 0.5% or 0.005"),
-        ("--ansor-final-turns=60:20", "expected a least and a most number, both from 1"),
-        ("--ansor-final-sets=0", "expected a least and a most number, both from 1"),
-        ("--ansor-final-samples=0", "expected a whole number of at least 1"),
-    ],
-)
-def test_bad_efforts_are_refused(project, option, expected):
-    outcome = project.bench(option)
-    assert outcome.code == 4
-    flag, _, value = option.partition("=")
-    assert f"bad {flag} '{value}': {expected}" in outcome.text
-
-
 @pytest.mark.usefixtures("fast_engine")
 def test_a_strategy_from_outside_is_run_and_recorded(project):
     made = runs(project)
@@ -151,12 +135,6 @@ def test_the_finished_hook_is_called_with_the_result(project):
         "    print('finished', result.case, len(result.runs))\n",
     )
     assert "finished doubling 2" in project.bench("-s").out
-
-
-def test_it_gets_on_with_pytest_benchmark_on_off_and_absent(saved):
-    for arguments in ([], ["--benchmark-disable"], ["-p", "no:benchmark"]):
-        outcome = saved.bench("--ansor-replay=saved.json", *arguments)
-        assert outcome.code == 0, outcome.text
 
 
 def test_check_decides_which_outputs_are_compared(project):
