@@ -15,8 +15,7 @@ from tests.benchmarks.conftest import BENCHMARKS
 
 
 @pytest.fixture
-def live(import_script, monkeypatch):
-    monkeypatch.syspath_prepend(str(BENCHMARKS / "faults"))
+def live(import_script):
     return import_script("live")
 
 

@@ -40,6 +40,14 @@ def with_a_case(root):
     return made
 
 
+def beside_another(project):
+    """The same project, its case beside another one."""
+    both = "from tests.bench.conftest import Another\nfrom tests.faults"
+    project.replace("test_cases.py", "from tests.faults", both)
+    project.replace("test_cases.py", "[Doubling()]", "[Doubling(), Another()]")
+    return project
+
+
 @pytest.fixture(scope="module")
 def searched(tmp_path_factory):
     """A project whose case was searched, and the result of that."""

@@ -66,6 +66,22 @@ def test_doubling(ansor_bench, case):
     ansor_bench(case)
 """
 
+#: A round of two trials, and winners that are measured in two turns.
+BRIEF = (
+    *("--ansor-trials=2", "--ansor-round=2", "--ansor-repeats=1"),
+    *("--ansor-final-turns=2", "--ansor-final-sets=1"),
+)
+
+#: A `conftest.py` with the strategy racing-random.
+RACING = """
+from dataclasses import replace
+from pytest_ansorbench.strategies import RacingMeasurement, Registry
+
+def pytest_ansorbench_strategies(config):
+    random = Registry().get("random")
+    return [replace(random, name="racing-random", measurement=RacingMeasurement())]
+"""
+
 SAVED_CASES = """
 import pytest
 from tests.saved_cases import MORE, SAVED

@@ -15,7 +15,7 @@ from pytest_ansorbench.measure.local.interpreter import Interpreter
 from tests.forked import wait_until
 from tests.plugin.apart import Apart
 from tests.plugin.conftest import measuring_fast
-from tests.plugin.project import trials
+from tests.plugin.project import BRIEF, trials
 
 REAL_CASES = """
 import pytest
@@ -49,10 +49,7 @@ def test_real_searches_of_two_strategies_end_in_a_table(project):
     project.write("test_cases.py", REAL_CASES)
     outcome = project.bench(
         "--ansor-strategy=etc,random",
-        "--ansor-trials=2",
-        "--ansor-round=2",
-        "--ansor-repeats=1",
-        *("--ansor-final-turns=2", "--ansor-final-sets=1"),
+        *BRIEF,
         "--ansor-progress=believed",
         "--ansor-json=result.json",
         "-v",
@@ -120,13 +117,7 @@ def test_a_failing_setup_of_one_case_does_not_stop_the_others(project):
         "def test_twice(ansor_bench):\n    ansor_bench(Doubling())\n    ansor_bench(Doubling())\n"
         "def test_good(ansor_bench): ansor_bench(Doubling())\n",
     )
-    outcome = project.bench(
-        "--ansor-strategy=one,two",
-        "--ansor-trials=2",
-        "--ansor-round=2",
-        "--ansor-repeats=1",
-        *("--ansor-final-turns=2", "--ansor-final-sets=1"),
-    )
+    outcome = project.bench("--ansor-strategy=one,two", *BRIEF)
     assert outcome.code == 1
     assert "3 failed, 1 passed" in outcome.out
     assert "bad case 'conv2d-no-such': expected one of the" in outcome.out
@@ -158,14 +149,7 @@ def test_an_interrupt_shows_what_finished_leaves_no_process_and_tells_how_to_go_
         "@pytest.mark.ansor_bench(repeats=50)\n"
         "def test_second(ansor_bench): open('reached', 'w'); ansor_bench(Doubling())\n",
     )
-    arguments = (
-        "--ansor-strategy=one,two",
-        "--ansor-trials=2",
-        "--ansor-round=2",
-        *("--ansor-final-turns=2", "--ansor-final-sets=1"),
-        "--ansor-repeats=1",
-        "--ansor-json=result.json",
-    )
+    arguments = ("--ansor-strategy=one,two", *BRIEF, "--ansor-json=result.json")
     with project.start("--ansor-build-workers=1", *arguments) as process:
         wait_until((project.root / "reached").exists)
         workers = children(process)

@@ -9,6 +9,7 @@ from functools import partial
 import pytest
 
 from pytest_ansorbench.workloads.networks import extract
+from tests.plugin.project import RACING
 
 CASES = """
 import pytest
@@ -27,20 +28,12 @@ QUICK = (
     "--ansor-final-turns=2",
     "--ansor-final-sets=1",
 )
-STRATEGY = """
-from dataclasses import replace
-from pytest_ansorbench.strategies import RacingMeasurement, Registry
-
-def pytest_ansorbench_strategies(config):
-    random = Registry().get("random")
-    return [replace(random, name="racing-random", measurement=RacingMeasurement())]
-"""
 
 
 @pytest.fixture
 def network(project):
     project.write("test_cases.py", CASES)
-    project.write("conftest.py", STRATEGY)
+    project.write("conftest.py", RACING)
     return project
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.plugin.project import BRIEF
+
 pytestmark = pytest.mark.usefixtures("fast_engine")
 
 CASES = """
@@ -30,15 +32,11 @@ CASES = [
 def test_own(ansor_bench, case):
     ansor_bench(case)
 """
-QUICK = (
-    *("--ansor-strategy=random", "--ansor-trials=2", "--ansor-round=2", "--ansor-repeats=1"),
-    *("--ansor-final-turns=2", "--ansor-final-sets=1"),
-)
 
 
 def test_an_operator_of_ones_own_is_tuned_held_to_its_reference_or_refused(project):
     project.write("test_cases.py", CASES)
-    outcome = project.bench(*QUICK, "--ansor-json=result.json")
+    outcome = project.bench("--ansor-strategy=random", *BRIEF, "--ansor-json=result.json")
     assert outcome.code == 1, outcome.text
     assert "2 failed, 1 passed" in outcome.out
     assert "wrong: random has no valid kernel: 2 of 2 trials wrong-result" in outcome.out

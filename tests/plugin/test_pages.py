@@ -10,7 +10,7 @@ import pytest
 from pytest_ansorbench.cli import main
 from pytest_ansorbench.workloads import BatchMatmul
 from tests.pages import blocks, commands, page
-from tests.plugin.project import Project, trials
+from tests.plugin.project import BRIEF, Project, trials
 from tests.tuning import tune_tir
 
 SHIPPED, OWN, OPERATOR = blocks(page("docs/cases.md"), "python")
@@ -44,10 +44,7 @@ def test_a_model_is_tuned_without_pytest(tmp_path, monkeypatch):
 @pytest.mark.usefixtures("fast_engine")
 def test_ones_own_in_ten_lines_runs(project):
     project.write("test_cases.py", OWN)
-    outcome = project.bench(
-        *("--ansor-strategy=random", "--ansor-trials=2", "--ansor-round=2", "--ansor-repeats=1"),
-        *("--ansor-final-turns=2", "--ansor-final-sets=1"),
-    )
+    outcome = project.bench("--ansor-strategy=random", *BRIEF)
     assert outcome.code == 0, outcome.text
     assert "scaled-sum" in outcome.out
 
@@ -56,14 +53,7 @@ def test_ones_own_in_ten_lines_runs(project):
 def test_the_operator_and_the_strategy_run(project):
     project.write("conftest.py", STRATEGY)
     project.write("test_cases.py", OPERATOR)
-    outcome = project.bench(
-        "--ansor-strategy=random,bold",
-        "--ansor-trials=2",
-        "--ansor-round=2",
-        "--ansor-repeats=1",
-        *("--ansor-final-turns=2", "--ansor-final-sets=1"),
-        "--ansor-json=result.json",
-    )
+    outcome = project.bench("--ansor-strategy=random,bold", *BRIEF, "--ansor-json=result.json")
     assert outcome.code == 0, outcome.text
     [case] = project.json("result.json")["cases"]
     assert {run["strategy"] for run in case["runs"]} == {"random", "bold"}

@@ -13,7 +13,7 @@ from pytest_ansorbench.storage import read_result
 from pytest_ansorbench.strategies import BUILTIN
 from pytest_ansorbench.workloads import CASES, NETWORKS, Operator
 from tests.pages import REPOSITORY, blocks, commands, page
-from tests.plugin.project import trials
+from tests.plugin.project import BRIEF, trials
 
 README = page("README.md")
 CASE, STRATEGY = blocks(README, "python")
@@ -35,10 +35,7 @@ def test_the_case_and_the_strategy_run_by_the_command(project):
     outcome = project.bench(
         *shlex.split(COMMAND)[2:],
         "--ansor-strategy=random,quick",
-        "--ansor-trials=2",
-        "--ansor-round=2",
-        "--ansor-repeats=1",
-        *("--ansor-final-turns=2", "--ansor-final-sets=1"),
+        *BRIEF,
         "--ansor-json=result.json",
     )
     assert outcome.code == 0, outcome.text

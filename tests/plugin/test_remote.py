@@ -7,7 +7,7 @@ import pytest
 from pytest_ansorbench.storage import list_journals, read_journal, read_result
 from tests.forked import wait_until
 from tests.measure.remote import devices
-from tests.plugin.conftest import with_a_case
+from tests.plugin.conftest import beside_another, with_a_case
 
 #: Nothing here is about leads, which would be built and measured again.
 BELIEVED = "--ansor-progress=believed"
@@ -54,29 +54,10 @@ def test_an_interrupted_session_goes_on_on_the_device_and_nowhere_else(tuned, tm
     assert "the run was begun on another machine" in elsewhere.text
 
 
-TWO_CASES = """
-import dataclasses
-import pytest
-from tests.faults import Doubling
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Another(Doubling):
-    id = "another"
-
-@pytest.mark.ansor_bench(
-    trials=4, round=2, repeats=1, strategy="one,two", final_turns=2, final_sets=1
-)
-@pytest.mark.parametrize("case", [Doubling(), Another()], ids=str)
-def test_it(ansor_bench, case):
-    ansor_bench(case)
-"""
-
-
 @pytest.mark.slow
 def test_each_process_of_xdist_has_a_device(project, tracker):
-    project.write("test_cases.py", TWO_CASES)
     with devices.server(tracker):
-        outcome = project.bench_apart(
+        outcome = beside_another(project).bench_apart(
             f"--ansor-rpc={devices.address(tracker)}", "-n2", "--ansor-json=out.json"
         )
     assert outcome.code == 0, outcome.text

@@ -136,11 +136,7 @@ def test_an_interrupted_session_is_saved_when_it_has_gone_on_to_its_end(project)
 
 
 ANOTHER = """
-import dataclasses
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Another(Doubling):
-    id = "another"
+from tests.bench.conftest import Another
 
 @pytest.mark.ansor_bench(trials=4, round=2, repeats=1, strategy="one,raising")
 @pytest.mark.parametrize("case", [Another()], ids=str)

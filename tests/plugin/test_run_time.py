@@ -9,6 +9,7 @@ import pytest
 from pytest_ansorbench.bench import repeat
 from pytest_ansorbench.options.settings import command_line
 from tests.plugin.conftest import searched_fast, with_a_case
+from tests.plugin.project import RACING
 
 CASES = """
 import pytest
@@ -24,21 +25,13 @@ def test_operator(ansor_bench):
 def test_network(ansor_bench):
     ansor_bench(Mlp(features=16, hidden=(8, 8), classes=4))
 """
-STRATEGY = """
-from dataclasses import replace
-from pytest_ansorbench.strategies import RacingMeasurement, Registry
-
-def pytest_ansorbench_strategies(config):
-    random = Registry().get("random")
-    return [replace(random, name="racing-random", measurement=RacingMeasurement())]
-"""
 TIMED = "--ansor-run-time=0.2s"
 OPERATOR = "test_cases.py::test_operator"
 
 
 def with_cases(root):
     made = with_a_case(root)
-    made.write("conftest.py", STRATEGY)
+    made.write("conftest.py", RACING)
     made.write("test_cases.py", CASES)
     return made
 

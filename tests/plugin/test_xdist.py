@@ -11,6 +11,7 @@ from pytest_ansorbench.plugin import workers
 from pytest_ansorbench.plugin.searches import Searches
 from pytest_ansorbench.plugin.workers import Handed
 from pytest_ansorbench.storage import write_result
+from tests.plugin.conftest import beside_another
 from tests.plugin.project import CONFTEST, SAVED_CASES
 from tests.plugin.test_replay import table
 from tests.saved_cases import SAVED, result_of
@@ -115,10 +116,7 @@ def pytest_configure(config):
 def test_what_processes_have_run_in_part_is_not_saved(project):
     """The engine of the only one gives up in its second case."""
     project.write("conftest.py", CONFTEST + GIVES_UP)
-    two = "from tests.bench.conftest import Another\nfrom tests.faults"
-    project.replace("test_cases.py", "from tests.faults", two)
-    project.replace("test_cases.py", "[Doubling()]", "[Doubling(), Another()]")
-    outcome = project.bench("-n1", "--ansor-save=main", "--ansor-json=out.json")
+    outcome = beside_another(project).bench("-n1", "--ansor-save=main", "--ansor-json=out.json")
     assert outcome.code == 1, outcome.text
     assert "the measurement engine gave up: planted" in outcome.out
     assert [case["case"] for case in project.json("out.json")["cases"]] == ["doubling"]
