@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 
-import numpy as np
 import pytest
 
 from pytest_ansorbench.bench.prepared import PreparedCase, prepare
@@ -23,10 +22,10 @@ from pytest_ansorbench.storage.entries import (
 )
 from pytest_ansorbench.strategies import LastCheck, PairedMeasurement, Registry
 from pytest_ansorbench.workloads import Mlp, from_relax
-from pytest_ansorbench.workloads.networks.relax_names import tensor_type
 from tests.bench.conftest import FINE, ONE, RUNS, TWO
 from tests.fast_engine import FastEngine
 from tests.proposers import scripted
+from tests.relax_modules import product
 
 THREE = scripted(FINE, FINE, name="three")
 
@@ -184,21 +183,8 @@ def test_a_network_is_judged_as_a_whole(target, engine):
     )
 
 
-def one_layer():
-    from tvm import relax
-
-    x = relax.Var("x", tensor_type([4, 8], "float32"))
-    builder = relax.BlockBuilder()
-    with builder.function("main", [x]):
-        with builder.dataflow():
-            weight = relax.const(np.ones((8, 16), np.float32))
-            output = builder.emit_output(relax.op.matmul(x, weight))
-        builder.emit_func_output(output)
-    return builder.get()
-
-
 def test_a_network_with_one_task_is_judged_as_a_whole_too(engine):
-    case = from_relax("one-layer", one_layer)
+    case = from_relax("one-layer", lambda: product(1.0))
     prepared = prepare(case, case.tasks(), engine, lambda note: None)
     assert len(prepared.tasks) == 1
     [final] = repeat(prepared, engine, [Registry().get("random")])[-1].finals

@@ -13,10 +13,10 @@ from pytest_ansorbench.measure.program import Program
 from pytest_ansorbench.measure.untuned import in_good_order, network_check, task_check
 from pytest_ansorbench.workloads import BatchMatmul, Mlp, from_relax
 from pytest_ansorbench.workloads.networks.apply import with_schedules
-from pytest_ansorbench.workloads.networks.relax_names import tensor_type
 from tests.fast_engine import FastEngine
 from tests.faults import Doubling, module
 from tests.inference import infer
+from tests.relax_modules import product
 from tests.workloads.conftest import LAYERS, SMALL
 
 MATMUL = BatchMatmul(batch=1, m=8, n=8, k=8)
@@ -97,20 +97,6 @@ def test_a_network_s_check_is_what_its_program_computes(engine):
     assert (check.inputs[0] != check.fresh.inputs[0]).all()
 
 
-def halves(weight):
-    """A Relax module with one product, of weights that are the same everywhere."""
-    from tvm import relax
-
-    x = relax.Var("x", tensor_type((4, 8), "float32"))
-    builder = relax.BlockBuilder()
-    with builder.function("main", [x]):
-        with builder.dataflow():
-            weights = relax.const(np.full((8, 8), weight, np.float32))
-            y = builder.emit_output(builder.emit(relax.op.matmul(x, weights)))
-        builder.emit_func_output(y)
-    return builder.get()
-
-
 def whole_numbers(seed):
     """Of which sums of halves are exact."""
     return {"x": np.random.default_rng(seed).integers(1, 9, (4, 8)).astype(np.float32)}
@@ -120,7 +106,7 @@ def test_a_rewritten_network_is_held_to_what_its_model_computes(engine):
     # Its last place is another one, as where sums are added up in another order.
     almost = np.nextafter(np.float32(0.5), np.float32(1))
     network = from_relax(
-        "product", lambda: halves(0.5), rewrite=lambda _: halves(almost), inputs=whole_numbers
+        "product", lambda: product(0.5), rewrite=lambda _: product(almost), inputs=whole_numbers
     )
     check, _ = network_check(engine, network, network.program(), network.tasks())
     for one in (check, check.fresh):
@@ -130,7 +116,7 @@ def test_a_rewritten_network_is_held_to_what_its_model_computes(engine):
 
 
 def test_a_rewrite_that_computes_something_else_is_refused(engine):
-    network = from_relax("product", lambda: halves(0.5), rewrite=lambda _: halves(0.51))
+    network = from_relax("product", lambda: product(0.5), rewrite=lambda _: product(0.51))
     with pytest.raises(UntunedError, match=r"its rewrite computes something else .* 32 of 32"):
         network_check(engine, network, network.program(), network.tasks())
 

@@ -42,6 +42,7 @@ from tests.measure.engine_contract import (
     measured,
 )
 from tests.measure.remote import devices
+from tests.relax_modules import relax_module
 
 SETTINGS = EngineSettings(build_timeout_s=3, run_timeout_s=1)
 
@@ -342,13 +343,11 @@ def test_a_network_may_have_more_constants_than_a_kernel_may_write(engine):
     from tvm import relax
 
     constant = np.arange(600 * 512, dtype=np.float32).reshape(600, 512)
-    builder = relax.BlockBuilder()
-    x = relax.Var("x", relax.TensorType(constant.shape, "float32"))
-    with builder.function("main", [x]):
-        with builder.dataflow():
-            total = builder.emit_output(relax.op.add(x, relax.const(constant)))
-        builder.emit_func_output(total)
-    network = Program.network(relax.transform.LegalizeOps()(builder.get()))
+    module = relax_module(
+        lambda relax, builder, x: relax.op.add(x, relax.const(constant)),
+        ("x", constant.shape, "float32"),
+    )
+    network = Program.network(relax.transform.LegalizeOps()(module))
     [found] = engine.outputs(network, Check((np.ones_like(constant),), ())).given
     np.testing.assert_array_equal(found, constant + 1)
 

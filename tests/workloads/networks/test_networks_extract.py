@@ -9,8 +9,8 @@ from pytest_ansorbench.search.describe import describe_tasks
 from pytest_ansorbench.strategies import Registry
 from pytest_ansorbench.workloads.case import Surroundings
 from pytest_ansorbench.workloads.networks.extract import extract_tasks
-from pytest_ansorbench.workloads.networks.relax_names import tensor_type
 from pytest_ansorbench.workloads.networks.to_relax import fuse
+from tests.relax_modules import relax_module
 
 DEFAULT = Registry().get("default")
 
@@ -120,16 +120,11 @@ def test_weights_of_convolutions_are_found(case_id):
 
 
 def test_an_argument_is_a_weight_only_if_it_is_one_at_every_call():
-    from tvm import relax
+    def layers(relax, builder, x, weight):
+        twice = relax.op.nn.softmax(relax.op.nn.softmax(weight))
+        return relax.op.nn.relu(relax.op.matmul(twice, x))
 
-    builder = relax.BlockBuilder()
-    x, weight = (relax.Var(name, tensor_type([64], "float32")) for name in "xw")
-    with builder.function("main", [x, weight]):
-        with builder.dataflow():
-            once = builder.emit(relax.op.nn.softmax(weight))
-            twice = builder.emit(relax.op.nn.softmax(once))
-            output = builder.emit_output(relax.op.nn.relu(relax.op.matmul(twice, x)))
-        builder.emit_func_output(output)
-    tasks = {task.name: task for task in extract_tasks(fuse(builder.get()))}
+    module = relax_module(layers, *((name, (64,), "float32") for name in "xw"))
+    tasks = {task.name: task for task in extract_tasks(fuse(module))}
     assert tasks["softmax"].weight == 2
     assert tasks["softmax"].surroundings.given == ()

@@ -16,6 +16,7 @@ from pytest_ansorbench.workloads.networks import extract
 from pytest_ansorbench.workloads.networks.imported import from_module
 from pytest_ansorbench.workloads.networks.relax_names import tensor_type
 from tests.inference import infer
+from tests.relax_modules import relax_module
 
 needs_torch = pytest.mark.skipif(find_spec("torch") is None, reason="needs torch")
 
@@ -164,27 +165,7 @@ def test_an_exported_program_of_any_batch_becomes_a_case(tmp_path):
 
 def network(layers, *inputs, name="mine", **given):
     """A network whose operators are told by a function of Relax, a builder and the inputs."""
-
-    def build():
-        from tvm import relax, tirx
-
-        symbols = {}
-
-        def extent(one):
-            return symbols.setdefault(one, tirx.Var(one, "int64")) if isinstance(one, str) else one
-
-        variables = [
-            relax.Var(called, tensor_type([*map(extent, shape)], dtype))
-            for called, shape, dtype in inputs
-        ]
-        builder = relax.BlockBuilder()
-        with builder.function("main", variables):
-            with builder.dataflow():
-                output = builder.emit_output(layers(relax, builder, *variables))
-            builder.emit_func_output(output)
-        return builder.get()
-
-    return workloads.from_relax(name, build, **given)
+    return workloads.from_relax(name, lambda: relax_module(layers, *inputs), **given)
 
 
 def test_a_weight_is_one_argument_however_often_it_is_read():
@@ -541,20 +522,12 @@ def test_a_single_example_is_one_input():
 
 
 def test_a_function_becomes_a_case():
-    def small():
-        from tvm import relax
+    def small(relax, builder, x):
+        y = relax.op.nn.conv2d(x, relax.const(KERNEL), padding=(1, 1))
+        y = relax.op.mean(relax.op.nn.relu(y), axis=[2, 3])
+        return relax.op.matmul(y, relax.const(MATRIX))
 
-        x = relax.Var("x", tensor_type([1, 3, 8, 8], "float32"))
-        builder = relax.BlockBuilder()
-        with builder.function("main", [x]):
-            with builder.dataflow():
-                y = relax.op.nn.conv2d(x, relax.const(KERNEL), padding=(1, 1))
-                y = relax.op.mean(relax.op.nn.relu(y), axis=[2, 3])
-                output = builder.emit_output(relax.op.matmul(y, relax.const(MATRIX)))
-            builder.emit_func_output(output)
-        return builder.get()
-
-    case = workloads.from_relax("mine", small)
+    case = network(small, ("x", (1, 3, 8, 8), "float32"))
     assert case.id == "mine"
     agrees(case)
 

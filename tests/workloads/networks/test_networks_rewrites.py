@@ -9,6 +9,7 @@ from pytest_ansorbench import workloads
 from pytest_ansorbench.workloads.networks.relax_checks import tir_calls
 from pytest_ansorbench.workloads.networks.relax_names import tensor_type
 from tests.inference import infer
+from tests.relax_modules import relax_module
 
 SHAPE = (1, 32, 17, 14)
 """Channels second, as exporters write images; no multiple of a tile."""
@@ -16,19 +17,9 @@ SHAPE = (1, 32, 17, 14)
 
 def model(shape, body):
     """What `body` makes of an input, as a function for from_relax."""
-
-    def build():
-        from tvm import relax
-
-        x = relax.Var("x", tensor_type(shape, "float32"))
-        builder = relax.BlockBuilder()
-        with builder.function("main", [x]):
-            with builder.dataflow():
-                y = builder.emit_output(builder.normalize(body(relax.op, relax.const, x)))
-            builder.emit_func_output(y)
-        return builder.get()
-
-    return build
+    return lambda: relax_module(
+        lambda relax, builder, x: body(relax.op, relax.const, x), ("x", shape, "float32")
+    )
 
 
 def images(kernel, *, shape=SHAPE, residual=False, dtype="float32", **attributes):
