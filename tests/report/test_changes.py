@@ -42,12 +42,6 @@ def test_a_row_per_figure_with_before_now_and_verdict() -> None:
     assert lines[3].endswith("  -")
 
 
-def test_markdown_keeps_its_columns() -> None:
-    lines = rendered(changes_table([FOUND]), "markdown").split("\n")
-    assert "conv2d\\|x" in lines[2]
-    assert {line.replace("\\|", "").count("|") for line in lines} == {8}
-
-
 def test_sentences_name_what_is_not_kept_and_what_was_not_compared() -> None:
     assert lines_of(changes_notes([FOUND, NEW], "--any-machine")) == [
         "conv2d|x, fast: search_ratio now over before = 1.50 [1.20, 1.90] exceeds the limit 1.05: "

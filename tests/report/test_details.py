@@ -80,12 +80,6 @@ def test_an_arm_without_runs_is_told() -> None:
     )
 
 
-def test_lines_hold_no_control_characters() -> None:
-    run = make_run("a\x1b[2J\nb", decisions={"k": "\x07"})
-    lines = described(CaseResult(run.case, ("default",), (run,), ()))
-    assert all(line.isprintable() for line in lines)
-
-
 def test_what_trials_and_processes_took_is_told_where_it_was_recorded() -> None:
     run = make_run(final=1.0)
     trials = [

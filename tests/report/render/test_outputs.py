@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from pytest_ansorbench.report import RENDERERS
 from pytest_ansorbench.report.render import outputs
 from pytest_ansorbench.report.render.outputs import Output, write_report
 from pytest_ansorbench.report.sections import Lines, Report, Section
@@ -60,8 +59,3 @@ def test_links_stay_and_devices_are_written_to(tmp_path) -> None:
     assert link.is_symlink() and (tmp_path / "pr.md").read_text() == "words\n"
     with pytest.raises(OSError, match="No space left on device"):
         write_report(REPORT, [Output("markdown", Path("/dev/full"))], print)
-
-
-def test_every_format_writes_a_report() -> None:
-    for name in RENDERERS.keys() - {"csv"}:
-        assert "words" in RENDERERS[name].render(REPORT)
