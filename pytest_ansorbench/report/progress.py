@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final, TextIO, cast
 
 from pytest_ansorbench.bench.progress import ProgressUpdate, RunProgress
@@ -117,7 +118,7 @@ class LiveTable:
     def __init__(self, write: Callable[[str], None], *, coloured: bool) -> None:
         from rich.console import Console
 
-        stream = cast(TextIO, _Stream(write))
+        stream = cast(TextIO, SimpleNamespace(write=write, flush=lambda: None))
         self._console = Console(file=stream, force_terminal=True, highlight=False)
         self._console.no_color = self._console.no_color or not coloured
         self._live: Any = None
@@ -184,22 +185,6 @@ class LiveTable:
                 Text(f"task {run.task}" if run.task else "", overflow="ellipsis"),
             )
         return Group(Text(f"{heading}  {time_left(now)}", overflow="ellipsis", no_wrap=True), arms)
-
-
-class _Stream:
-    """A stream as rich writes to one."""
-
-    encoding = "utf-8"
-
-    def __init__(self, write: Callable[[str], None]) -> None:
-        self.write = write
-
-    def flush(self) -> None:
-        """Nothing is held back."""
-
-    def isatty(self) -> bool:
-        """It is a terminal, or there would be no display."""
-        return True
 
 
 def repeat_line(update: ProgressUpdate) -> str:
