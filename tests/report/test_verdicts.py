@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 
 import pytest
 
@@ -21,7 +20,6 @@ from tests.report.rendered import lines_of
 from tests.synthetic import make_case_result, make_run
 
 HALF = Estimate(0.5, 0.4, 0.6)
-NOTHING = Estimate(0.0, 0.0, math.inf, "undefined")
 
 
 def judged(

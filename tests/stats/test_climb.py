@@ -37,10 +37,6 @@ def climb(reference: Sequence[Made], challenger: Sequence[Made], goal: Goal = WA
     return Climb.of(paired(reference, challenger, goal), "search_s", goal)
 
 
-def log_ratio(climb: Climb) -> float:
-    return float(climb.log_ratios(climb.seen[:, : climb.repeats])[0])
-
-
 def votes_by_hand(found: Climb, log_factor: float, rung: int) -> int:
     """Pairs in which the challenger is later, less those in which it is earlier."""
     n, votes = found.repeats, 0
@@ -69,7 +65,7 @@ def test_scores_add_up_to_the_votes_of_pairs(
     reference: list[Made], challenger: list[Made], log_factor: float
 ) -> None:
     found = climb(reference, challenger)
-    start, stop = found.ladders(found.seen[:, :3])
+    start, stop = found.ladder
     rungs = range(int(start[0]), int(stop[0]))
     by_hand = [votes_by_hand(found, log_factor, rung) for rung in rungs]
     lateness = found.lateness(found.scores(log_factor), found.seen, (start, stop))
@@ -81,10 +77,10 @@ def test_scores_add_up_to_the_votes_of_pairs(
 @given(runs, runs)
 def test_votes_balance_at_the_ratio(reference: list[Made], challenger: list[Made]) -> None:
     found = climb(reference, challenger)
-    at = log_ratio(found)
+    at = found.log_ratio
     if not math.isfinite(at):
         return
-    ladder = found.ladders(found.seen[:, :3])
+    ladder = found.ladder
     below, above = (
         found.lateness(found.scores(at + side), found.seen, ladder)[0] for side in (-1e-6, 1e-6)
     )
@@ -97,7 +93,7 @@ def test_one_rung_that_all_reach_is_the_median_of_the_pairs_ratios() -> None:
     ratios = [c / r for _, c in challenger for _, r in reference]
     # All runs go from 2 to 1 in one step, so that each rung is reached with the second trial.
     found = climb(reference, challenger)
-    assert math.exp(log_ratio(found)) == pytest.approx(statistics.median(ratios))
+    assert math.exp(found.log_ratio) == pytest.approx(statistics.median(ratios))
 
 
 @settings(max_examples=40, deadline=None)
@@ -105,29 +101,19 @@ def test_one_rung_that_all_reach_is_the_median_of_the_pairs_ratios() -> None:
 def test_a_clock_that_runs_faster_divides_the_ratio(
     reference: list[Made], challenger: list[Made], factor: float
 ) -> None:
-    before = log_ratio(climb(reference, challenger))
-    after = log_ratio(climb(reference, [(run, seconds / factor) for run, seconds in challenger]))
+    before = climb(reference, challenger).log_ratio
+    after = climb(reference, [(run, seconds / factor) for run, seconds in challenger]).log_ratio
     assert math.exp(after) == pytest.approx(math.exp(before) / factor, nan_ok=True)
-
-
-@settings(max_examples=40, deadline=None)
-@given(runs, runs)
-def test_the_same_runs_are_as_fast_as_themselves(
-    reference: list[Made], challenger: list[Made]
-) -> None:
-    del challenger
-    at = log_ratio(climb(reference, reference))
-    assert math.isnan(at) or at == pytest.approx(0.0, abs=1e-12)
 
 
 def test_who_never_gets_there_is_infinitely_slow_and_the_other_way_round() -> None:
     there, never = [([4.0, 1.0], 1.0)] * 3, [([9.0, 8.0], 1.0)] * 3
     # Rungs begin beyond the first kernel, which is all that these runs find.
-    assert log_ratio(climb(there, never)) == math.inf
+    assert climb(there, never).log_ratio == math.inf
     nothing: list[Made] = [([None, None], 1.0)] * 3
-    assert log_ratio(climb(there, nothing)) == math.inf
-    assert log_ratio(climb(nothing, there)) == -math.inf
-    assert math.isnan(log_ratio(climb(nothing, nothing)))
+    assert climb(there, nothing).log_ratio == math.inf
+    assert climb(nothing, there).log_ratio == -math.inf
+    assert math.isnan(climb(nothing, nothing).log_ratio)
 
 
 def test_a_run_that_missed_is_later_than_any_that_did_not_and_two_misses_tie() -> None:
@@ -136,7 +122,7 @@ def test_a_run_that_missed_is_later_than_any_that_did_not_and_two_misses_tie() -
     found = climb(slow, brief)
     for clock in (-9.0, 0.0, 9.0):
         assert (found.rungs(clock)[1] == 9).all()
-    assert log_ratio(found) == math.inf
+    assert found.log_ratio == math.inf
     assert math.exp(found.log_bound(math.inf)) == pytest.approx(1e-6 / 4.0)
     beyond = climb([*slow[:2], ([4.0], 1.0)], brief)  # one of the reference's has missed as well
     assert (beyond.rungs(0.0)[1] == 6).all()
@@ -149,14 +135,14 @@ def test_a_miss_is_one_whatever_was_spent(
 ) -> None:
     """More failed trials at the end change nothing."""
     longer = [([*run, None, None], seconds) for run, seconds in challenger]
-    assert log_ratio(climb(reference, longer)) == pytest.approx(
-        log_ratio(climb(reference, challenger)), nan_ok=True
+    assert climb(reference, longer).log_ratio == pytest.approx(
+        climb(reference, challenger).log_ratio, nan_ok=True
     )
 
 
 def test_a_ladder_goes_from_a_share_of_the_gain_to_another() -> None:
     found = climb([([1.0, 0.1], 1.0)] * 3, [([1.0, 0.1], 1.0)] * 3, Goal(0.25, 0.75))
-    [start], [stop] = found.ladders(found.seen[:, :3])
+    [start], [stop] = found.ladder
     ladder = found.levels[start:stop]
     assert len(ladder) == 101
     assert ladder[0] == pytest.approx(1.0 + 0.25 * 9.0)
@@ -169,15 +155,15 @@ def test_a_ladder_goes_from_a_share_of_the_gain_to_another() -> None:
 @pytest.mark.parametrize("goal", [Goal(0.5, 0.5), Goal(1.0, 1.0), Goal(1.0, 1.0, 5.0)], ids=str)
 def test_a_single_target_is_a_single_rung(goal: Goal) -> None:
     found = climb([([1.0, 0.1], 1.0)] * 3, [([1.0, 0.1], 3.0)] * 3, goal)
-    [start], [stop] = found.ladders(found.seen[:, :3])
+    [start], [stop] = found.ladder
     assert stop - start == 1
-    assert math.exp(log_ratio(found)) == pytest.approx(3.0)
+    assert math.exp(found.log_ratio) == pytest.approx(3.0)
 
 
 def test_runs_that_never_improve_have_a_single_rung() -> None:
     found = climb([([1.0, 2.0], 1.0)] * 3, [([1.0, 2.0], 3.0)] * 3)
     assert len(found.levels) == 1
-    assert math.exp(log_ratio(found)) == pytest.approx(3.0)
+    assert math.exp(found.log_ratio) == pytest.approx(3.0)
 
 
 def test_each_draw_of_seeds_has_its_own_ladder() -> None:
@@ -187,7 +173,7 @@ def test_each_draw_of_seeds_has_its_own_ladder() -> None:
     drawn = np.array([[0, 0, 0], [2, 2, 2], [0, 1, 2]])
     ratios = np.exp(found.log_ratios(drawn))
     assert ratios[:2].tolist() == pytest.approx([3.0, 1.0 / 3.0])
-    assert ratios[2] == pytest.approx(math.exp(log_ratio(found)))
+    assert ratios[2] == pytest.approx(math.exp(found.log_ratio))
 
 
 def test_the_worked_example_of_the_method() -> None:
@@ -202,6 +188,6 @@ def test_the_worked_example_of_the_method() -> None:
         goal=Goal(0.1),
         tolerance=0.0,
     )
-    assert math.exp(log_ratio(found)) == pytest.approx(0.5)
+    assert math.exp(found.log_ratio) == pytest.approx(0.5)
     assert found.rungs(0.0)[1].tolist() == [-4.0, -3.0, -4.0]
     assert found.rungs(math.log(0.501))[1].sum() < 0.0 < found.rungs(math.log(0.499))[1].sum()

@@ -16,19 +16,12 @@ from pytest_ansorbench.stats.compare import compare, summarize_arm
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.goal import Goal
 from pytest_ansorbench.stats.paired_runs import PairingError, pair_runs
+from pytest_ansorbench.stats.suite import RATIOS
 from pytest_ansorbench.stats.trajectory import Trajectory
 from tests.synthetic import FLOPS, make_run
 
 LATENCIES = st.none() | st.floats(1e-3, 10.0)
 FINALS = st.none() | st.floats(1e-3, 10.0)
-RATIOS = (
-    "search_ratio",
-    "search_ratio_early",
-    "search_ratio_paper",
-    "search_ratio_trials",
-    "running_time_ratio",
-    "throughput_ratio",
-)
 BOOTSTRAP = settings(deadline=None, max_examples=15)
 
 
