@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -11,35 +12,31 @@ import pytest
 from pytest_ansorbench.records import IMPLEMENTATIONS
 from pytest_ansorbench.stats.evidence import observed
 from pytest_ansorbench.stats.figures import FIGURES, PEERS, gates_per_case
-from pytest_ansorbench.stats.goal import Goal
 from pytest_ansorbench.stats.paired_runs import PairedRuns
 from pytest_ansorbench.stats.trajectory import Trajectory
-from tests.synthetic import make_peer, make_run
+from tests.stats.test_evidence import JITTER
+from tests.stats.test_evidence import paired as without_libraries
+from tests.synthetic import make_peer
 
 LIMITED = [key for key, figure in FIGURES.items() if figure.limit_word]
 
 
 def paired(factor: float = 1.0) -> PairedRuns:
-    """Five pairs of runs; the challenger takes a little more or less of everything."""
-    jitter = [0.9, 1.1, 1.0, 1.2, 0.8]
-    arms = [
-        [
-            Trajectory.of(
-                dataclasses.replace(
-                    make_run(
-                        strategy=strategy, seed=s, seconds_per_trial=spread[s], final=spread[s] * by
-                    ),
-                    peers=tuple(make_peer(name, jitter[s]) for name in PEERS),
-                )
-            )
-            for s in range(5)
-        ]
-        for strategy, spread, by in (
-            ("default", jitter, 1.0),
-            ("fast", jitter[::-1], factor),
+    """Five pairs of runs, libraries beside them; the challenger's kernels slower by a factor."""
+    bare = without_libraries(final=factor)
+    return dataclasses.replace(
+        bare, reference=beside(bare.reference), challenger=beside(bare.challenger)
+    )
+
+
+def beside(arm: Sequence[Trajectory]) -> list[Trajectory]:
+    return [
+        dataclasses.replace(
+            one,
+            run=dataclasses.replace(one.run, peers=tuple(make_peer(name, final) for name in PEERS)),
         )
+        for one, final in zip(arm, JITTER, strict=True)
     ]
-    return PairedRuns(arms[0], arms[1], Goal(), 0.01)
 
 
 @pytest.mark.parametrize("key", FIGURES)
