@@ -148,6 +148,11 @@ def named(result: CaseResult, case: str) -> CaseResult:
     return replace(result, case=case, runs=runs, verdicts=tuple(verdicts))
 
 
+def with_runs(result: CaseResult, **fields: Any) -> CaseResult:
+    """The same case, its runs with other fields."""
+    return replace(result, runs=tuple(replace(run, **fields) for run in result.runs))
+
+
 PEAK = MachinePeak(
     "2026-01-01T00:00:00+00:00",
     100.0,
@@ -166,6 +171,11 @@ def make_yardsticks() -> Yardsticks:
     """Build what kernels are held against on the synthetic machine: its peak, and PyTorch."""
     kernel = ReferenceKernel("torch", "2.9", (1.9, 2.0, 2.4))
     return Yardsticks(fingerprint(MACHINE), 1_000, PEAK, (kernel,))
+
+
+def held_against(**fields: Any) -> CaseResult:
+    """Build the usual case's result with those yardsticks, given their fields that differ."""
+    return replace(make_case_result(), yardsticks=(replace(make_yardsticks(), **fields),))
 
 
 def make_trace(

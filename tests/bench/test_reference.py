@@ -27,6 +27,7 @@ from tests.bench.test_session import Continued
 from tests.fast_engine import FastEngine
 from tests.faults import Doubling
 from tests.proposers import scripted
+from tests.synthetic import with_runs
 
 CASE = Doubling()
 THREE = scripted(FINE, FINE, name="three")
@@ -108,7 +109,7 @@ def test_other_schedule_rules_make_a_new_run(make_session, saved, any_pace):
     [case] = saved.cases
     spaces = tuple(dataclasses.replace(one, sketches=("other",)) for one in case.runs[0].tasks)
     session = make_session()
-    result = rerun(session, dataclasses.replace(saved, cases=(changed_runs(case, tasks=spaces),)))
+    result = rerun(session, dataclasses.replace(saved, cases=(with_runs(case, tasks=spaces),)))
     assert all(run.recorded is None and len(run.rounds) == 2 for run in result.runs)
 
 
@@ -175,17 +176,14 @@ def test_an_interrupted_repeat_goes_on_with_the_recorded_run(make_session, saved
     [
         (lambda case: dataclasses.replace(case, case="other", runs=()), "it has no such case"),
         (lambda case: dataclasses.replace(case, version="2"), "its version of the case is '2'"),
+        (lambda case: with_runs(case, budget_trials=8), "its runs have 8 trials in rounds of 2"),
         (
-            lambda case: changed_runs(case, budget_trials=8),
-            "its runs have 8 trials in rounds of 2",
-        ),
-        (
-            lambda case: changed_runs(case, run_time_s=60.0),
+            lambda case: with_runs(case, run_time_s=60.0),
             "its runs have 4 trials in rounds of 2 and 60 s",
         ),
-        (lambda case: changed_runs(case, flops=5), "its runs have 5 FLOP, and now it has "),
-        (lambda case: changed_runs(case, schedules=None), "no runs of one that keep their"),
-        (lambda case: changed_runs(case, machine="abc"), "no runs of one that keep their"),
+        (lambda case: with_runs(case, flops=5), "its runs have 5 FLOP, and now it has "),
+        (lambda case: with_runs(case, schedules=None), "no runs of one that keep their"),
+        (lambda case: with_runs(case, machine="abc"), "no runs of one that keep their"),
         (lambda case: dataclasses.replace(case, runs=()), "no runs of one that keep their"),
     ],
 )
@@ -199,12 +197,6 @@ def test_a_case_that_does_not_fit_is_run_anew_with_the_reason(
     assert all(run.recorded is None for run in result.runs)
     [note] = session.notes
     assert note.startswith(f"{CASE.id}: its reference is run anew: ") and message in note
-
-
-def changed_runs(case, **changes):
-    return dataclasses.replace(
-        case, runs=tuple(dataclasses.replace(run, **changes) for run in case.runs)
-    )
 
 
 def test_a_run_is_recorded_once(make_session, saved, any_pace):

@@ -23,7 +23,7 @@ from pytest_ansorbench.storage import Journal, read_result, save_numbered, write
 from pytest_ansorbench.storage.entries import EndEntry
 from tests.pages import page
 from tests.storage.test_journal import SESSION
-from tests.synthetic import make_case_result, make_noise, make_result, make_run
+from tests.synthetic import make_case_result, make_noise, make_result, make_run, with_runs
 
 
 def five_seeds(seconds: float = 0.5, final: float = 1.0, case: str = "conv2d", **more):
@@ -102,13 +102,9 @@ def test_show_and_compare_judge_by_another_goal(tmp_path, capsys):
 
 
 def test_show_warns_of_a_machine_that_was_busy(tmp_path, capsys):
-    case = make_case_result()
     busy = MachineState(0.9, 0.0, 1.0, None, ("updater 90%",))
-    case = dataclasses.replace(
-        case, runs=tuple(dataclasses.replace(run, before=busy) for run in case.runs)
-    )
     path = tmp_path / "busy.json"
-    write_result(make_result(case), path)
+    write_result(make_result(with_runs(make_case_result(), before=busy)), path)
     main(["show", str(path)])
     assert "busy at 4 of 4 observations, with up to 0.9 cores" in capsys.readouterr().out
 

@@ -22,7 +22,7 @@ from pytest_ansorbench.measure.side_by_side import Span
 from pytest_ansorbench.storage import read_result, write_result
 from pytest_ansorbench.storage.files import read_rebuilt
 from tests import interpreters
-from tests.synthetic import make_case_result, make_result
+from tests.synthetic import make_case_result, make_result, with_runs
 from tests.synthetic_kernels import failed, kernel, rebuilt
 from tests.winners.conftest import MATMUL, MLP, found_so, tuned
 
@@ -140,11 +140,10 @@ def test_results_of_several_targets_take_one(path, tmp_path, capsys):
     targets = [machine["target"], '{"kind": "llvm", "mcpu": "x86-64-v2", "num-cores": 1}']
     written = []
     for number, (target, case) in enumerate(zip(targets, result.cases, strict=True)):
-        runs = tuple(dataclasses.replace(run, machine=str(number)) for run in case.runs)
         one = dataclasses.replace(
             result,
             machines={str(number): {**machine, "target": target}},
-            cases=(dataclasses.replace(case, runs=runs),),
+            cases=(with_runs(case, machine=str(number)),),
         )
         written.append(str(tmp_path / f"{number}.json"))
         write_result(one, Path(written[-1]))

@@ -39,7 +39,7 @@ from pytest_ansorbench.strategies.proposer import DecisionPolicy
 from tests.landscapes.recorded import LANDSCAPES, timed
 from tests.pages import REPOSITORY, page
 from tests.strategies.point_searches import brief
-from tests.synthetic import make_judged
+from tests.synthetic import make_judged, with_runs
 
 OF_PROGRAMS = ("autotvm-loops", "autotvm-relations", "autotvm-treegru")
 """Their models are told of programs, which a landscape does not have."""
@@ -274,7 +274,7 @@ def test_verdicts_are_labelled_and_gate_nothing(landscape):
     verdicts = judge_arms(case.strategies, case.runs, Criteria(), limits)
     assert len(verdicts) == 1 and not verdicts[0].gates
     assert all(not one.gates for one in judge_suites([case], Criteria(), limits))
-    measured = replace(case, runs=tuple(replace(run, landscape="") for run in case.runs))
+    measured = with_runs(case, landscape="")
     verdicts = judge_arms(case.strategies, measured.runs, Criteria(), limits)
     assert len(verdicts[0].gates) == 2
     text = RENDERERS["terminal"].render(result_report(make_judged(*result.cases)))

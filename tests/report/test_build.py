@@ -23,7 +23,7 @@ from pytest_ansorbench.stats.changes import CaseChanges, Change
 from pytest_ansorbench.stats.limits import Limits
 from pytest_ansorbench.stats.suite import judge_suites
 from tests.report.rendered import lines_of, simple_cells
-from tests.synthetic import CRITERIA, make_case_result, make_judged, make_run
+from tests.synthetic import CRITERIA, make_case_result, make_judged, make_run, with_runs
 
 GATE = Gate("search_ratio", 1.05, "broken", "beyond", Estimate(1.5, 1.2, 1.9), 5, 0.01)
 CHANGE = Change("conv2d", "fast", "search_ratio", 0.5, 0.75, Estimate(1.5, 1.2, 1.9), GATE)
@@ -42,9 +42,8 @@ def test_legend_controls_and_warnings_are_notes_in_this_order() -> None:
     again = {"default-again": [make_run(strategy="default-again", seed=s) for s in range(4)]}
     case = make_case_result(challengers=again, control="default-again")
     busy = MachineState(0.9, 0.0, None, None)
-    runs = tuple(dataclasses.replace(run, before=busy) for run in case.runs)
-    case = dataclasses.replace(case, runs=runs)
-    report = result_report(make_judged(case), Layout(("case", "verdict")), explained="fully")
+    judged = make_judged(with_runs(case, before=busy))
+    report = result_report(judged, Layout(("case", "verdict")), explained="fully")
     assert keys(report) == ["verdicts", "cases", "notes"]
     starts = [line.split(":")[0] for line in lines_of(report.sections[2])]
     assert starts == ["verdict", "control", "warning"]

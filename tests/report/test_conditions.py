@@ -15,7 +15,7 @@ from pytest_ansorbench.report.conditions import (
     space_lines,
 )
 from tests.report.rendered import lines_of
-from tests.synthetic import CRITERIA, make_run
+from tests.synthetic import CRITERIA, make_run, with_runs
 
 QUIET = MachineState(0.02, 0.0, 1.5, 3000.0)
 BUSY = MachineState(0.9, 0.0, 1.5, None, ("browser 80%", "updater 10%"))
@@ -79,8 +79,7 @@ def test_warnings_have_the_tone_of_one():
 )
 def test_how_caches_were_found_is_told_unless_they_were_warm(caches, told):
     quiet = case((QUIET, QUIET), (QUIET, QUIET))
-    runs = tuple(dataclasses.replace(run, caches=caches) for run in quiet.runs)
-    lines = lines_of(caches_lines([dataclasses.replace(quiet, runs=runs)] * 2))
+    lines = lines_of(caches_lines([with_runs(quiet, caches=caches)] * 2))
     assert len(lines) == len(told)
     assert all(line.startswith(words) for line, words in zip(lines, told, strict=True))
 
@@ -98,8 +97,7 @@ def test_how_caches_were_found_is_told_unless_they_were_warm(caches, told):
 )
 def test_what_was_compared_is_told_where_it_is_not_as_usual(checked, told):
     quiet = case((QUIET, QUIET), (QUIET, QUIET))
-    runs = tuple(dataclasses.replace(run, checked=checked) for run in quiet.runs)
-    assert lines_of(checked_lines([dataclasses.replace(quiet, runs=runs)])) == told
+    assert lines_of(checked_lines([with_runs(quiet, checked=checked)])) == told
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from pytest_ansorbench.report import curves, latency_curve
 from pytest_ansorbench.report.sections import Axis, Chart, Series
 from pytest_ansorbench.stats.criteria import Criteria
 from tests.stats.test_leads import confirmed
-from tests.synthetic import CRITERIA, make_case_result, make_run, make_yardsticks
+from tests.synthetic import CRITERIA, held_against, make_case_result, make_run, make_yardsticks
 
 
 def case(*latencies: list[float | None]) -> CaseResult:
@@ -107,8 +107,7 @@ def test_several_runs_have_quartiles_beside_their_median() -> None:
 
 
 def test_targets_other_implementations_and_the_peak_are_levels() -> None:
-    result = dataclasses.replace(make_case_result(), yardsticks=(make_yardsticks(),))
-    over_trials, over_time = charts(result)
+    over_trials, over_time = charts(held_against())
     assert over_trials.levels == over_time.levels
     assert [(level.label, level.y) for level in over_trials.levels] == [
         ("target", pytest.approx(1.0 / 1.01, rel=0.01)),

@@ -11,15 +11,13 @@ from pytest_ansorbench.report.peers import peer_lines
 from pytest_ansorbench.report.table import case_table
 from pytest_ansorbench.report.yardsticks import levels, yardstick_lines
 from tests.report.rendered import column, lines_of, rendered, simple_cells
-from tests.synthetic import make_case_result, make_peer, named
+from tests.synthetic import make_case_result, make_peer, named, with_runs
 
 FAILED = make_peer("openvino", error="openvino is not installed")
 
 
 def beside(*peers: Peer) -> CaseResult:
-    case = make_case_result()
-    runs = tuple(dataclasses.replace(run, peers=peers) for run in case.runs)
-    return dataclasses.replace(case, runs=runs)
+    return with_runs(make_case_result(), peers=peers)
 
 
 def lines(*cases: CaseResult) -> Sequence[str]:

@@ -37,7 +37,7 @@ from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.limits import Limits
 from pytest_ansorbench.stats.suite import judge_suites
 from tests.report.rendered import column, rendered, simple_cells
-from tests.synthetic import make_case_result, make_run, make_yardsticks
+from tests.synthetic import held_against, make_case_result, make_run, with_runs
 
 #: Without what kernels are compared with besides each other, which `test_yardsticks` has.
 ALL = tuple(key for key in COLUMNS if not key.startswith(("of_peak", "over_")))
@@ -401,8 +401,7 @@ def test_an_unknown_grouping_is_refused() -> None:
 def test_operators_stand_before_networks_which_stand_alone() -> None:
     network = make_case_result("resnet-n1")
     task = network.runs[0].tasks[0]
-    of_two = tuple(dataclasses.replace(run, tasks=(task, task)) for run in network.runs)
-    network = dataclasses.replace(network, runs=of_two)
+    network = with_runs(network, tasks=(task, task))
     cases = [make_case_result("conv2d-n1"), network, make_case_result("conv2d-n2")]
     suites = judge_suites(cases, Criteria(), Limits())
     [table] = case_table(cases, Layout(("case", "search_ratio"), group_by="network"), suites).blocks
@@ -462,8 +461,7 @@ def test_units_are_parsed_and_others_refused() -> None:
 
 
 def test_a_kernel_that_no_search_made_has_a_row_without_trials() -> None:
-    case = dataclasses.replace(make_case_result(), yardsticks=(make_yardsticks(),))
-    cells = simple_cells(rendered(case_table([case])))
+    cells = simple_cells(rendered(case_table([held_against()])))
     assert column(cells, "strategy") == ["default", "fast", "torch"]
     assert column(cells, "trials")[-1] == column(cells, "search time (s)")[-1] == "-"
     assert column(cells, "GFLOP/s")[-1] == "0.50"

@@ -22,7 +22,7 @@ from pytest_ansorbench.stats.paired_runs import pair_case_runs
 from pytest_ansorbench.stats.suite_changes import suite_changes
 from pytest_ansorbench.storage import result_changes
 from tests.stats.test_leads import confirmed
-from tests.synthetic import CRITERIA, make_case_result, make_result, make_run
+from tests.synthetic import CRITERIA, make_case_result, make_result, make_run, with_runs
 
 SEEDS = range(6)
 
@@ -109,8 +109,7 @@ def test_of_two_tests_of_a_case_the_one_like_the_later_is_compared() -> None:
     alone = dataclasses.replace(
         one, strategies=("default",), runs=one.runs_of("default"), verdicts=()
     )
-    runs = tuple(dataclasses.replace(run, budget_trials=8) for run in one.runs)
-    longer = dataclasses.replace(one, runs=runs)
+    longer = with_runs(one, budget_trials=8)
     for before in itertools.permutations((one, alone, longer)):
         assert all(same_case(before, after) is after for after in before)
     assert same_case([alone], one) is alone
@@ -148,9 +147,7 @@ def test_what_cannot_be_compared_is_no_regression(spoil: dict[str, Any], reason:
     ],
 )
 def test_other_conditions_are_another_experiment(conditions: dict[str, Any], reason: str) -> None:
-    after = case()
-    runs = tuple(dataclasses.replace(run, **conditions) for run in after.runs)
-    found = changes(case(), dataclasses.replace(after, runs=runs))
+    found = changes(case(), with_runs(case(), **conditions))
     assert found.incomparable == reason
 
 

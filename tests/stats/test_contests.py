@@ -6,18 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_ansorbench.records import CaseResult, Result
+from pytest_ansorbench.records import Result
 from tests.stats.contests import STEPS, case_of, contests, runs_of, session
 from tests.stats.test_leads import confirmed
-from tests.synthetic import CRITERIA, MACHINE
+from tests.synthetic import CRITERIA, MACHINE, with_runs
 
 
 def both(first: Result, second: Result) -> list[list[str]]:
     return [[*one.arms] for one in contests(first, second)]
-
-
-def changed(case: CaseResult, **fields: object) -> CaseResult:
-    return replace(case, runs=tuple(replace(run, **fields) for run in case.runs))  # type: ignore[arg-type]
 
 
 def test_arms_of_several_sessions_meet_on_a_case() -> None:
@@ -40,7 +36,7 @@ def test_arms_of_several_sessions_meet_on_a_case() -> None:
 )
 def test_other_conditions_are_another_contest(fields: dict[str, object], told: str) -> None:
     one = session(case_of(runs_of("conv", "a")))
-    there = changed(case_of(runs_of("conv", "b")), **fields)
+    there = with_runs(case_of(runs_of("conv", "b")), **fields)
     other = replace(one, machines={**one.machines, "elsewhere": MACHINE}, cases=(there,))
     found = contests(one, other)
     assert sorted(arm for contest in found for arm in contest.arms) == ["a", "b"]
@@ -66,7 +62,7 @@ def test_of_a_case_without_leads_in_some_runs_all_progress_is_as_believed() -> N
 def test_other_programs_and_landscapes_are_kept_apart() -> None:
     one = session(case_of(runs_of("conv", "a")))
     assert both(one, session(case_of(runs_of("conv", "b"), version="2"))) == [["a"], ["b"]]
-    replayed = session(changed(case_of(runs_of("conv", "b")), landscape="c0ffee"))
+    replayed = session(with_runs(case_of(runs_of("conv", "b")), landscape="c0ffee"))
     assert [one.conditions.landscape for one in contests(one, replayed)] == ["", "c0ffee"]
 
 
@@ -79,8 +75,8 @@ def test_a_run_counts_once() -> None:
 def test_replays_that_share_an_arm_meet_and_its_runs_count_once() -> None:
     """One of them has more repeats of it."""
     runs = {name: runs_of("conv", name) for name in "abc"}
-    few = changed(case_of(runs["a"][:2], runs["b"][:2]), landscape="c0ffee")
-    many = changed(case_of(runs["a"], runs["c"]), landscape="c0ffee")
+    few = with_runs(case_of(runs["a"][:2], runs["b"][:2]), landscape="c0ffee")
+    many = with_runs(case_of(runs["a"], runs["c"]), landscape="c0ffee")
     for order in ([few, many], [many, few]):
         [contest] = contests(*(session(one, created=str(at)) for at, one in enumerate(order)))
         counts = {arm: len(found) for arm, found in contest.arms.items()}

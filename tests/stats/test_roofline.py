@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_ansorbench.records import Bandwidth, CaseResult, MachinePeak, ReferenceKernel
+from pytest_ansorbench.records import Bandwidth, MachinePeak, ReferenceKernel
 from pytest_ansorbench.stats.roofline import over_implementation, roof_gflops, share_of_roof
-from tests.synthetic import PEAK, make_case_result, make_run, make_yardsticks
+from tests.synthetic import PEAK, held_against, make_case_result, make_run
 
 
 @pytest.mark.parametrize(
@@ -36,11 +36,6 @@ def test_more_bytes_never_raise_the_roof(flops: int, fewer: int, more: int) -> N
     fewer, more = sorted((fewer, more))
     high, low = (roof_gflops(PEAK, flops, moved) for moved in (fewer, more))
     assert low <= high <= PEAK.compute_gflops or not fewer
-
-
-def held_against(**changes: object) -> CaseResult:
-    found = dataclasses.replace(make_yardsticks(), **changes)  # type: ignore[arg-type]
-    return dataclasses.replace(make_case_result(), yardsticks=(found,))
 
 
 def test_the_share_is_the_median_over_runs() -> None:

@@ -10,7 +10,14 @@ import pytest
 
 from pytest_ansorbench.records import CaseResult, Result, Shards
 from pytest_ansorbench.storage import StorageError, fingerprint, merge_results
-from tests.synthetic import MACHINE, make_case_result, make_noise, make_result, make_run
+from tests.synthetic import (
+    MACHINE,
+    make_case_result,
+    make_noise,
+    make_result,
+    make_run,
+    with_runs,
+)
 
 
 def shard(case: str = "conv2d", seeds: range = range(3), **more: Any) -> Result:
@@ -50,10 +57,8 @@ ELSEWHERE = {"cpu": "another", "physical_cores": 4}
 def measured_elsewhere(result: Result) -> Result:
     [case] = result.cases
     machine = fingerprint(ELSEWHERE)
-    runs = tuple(dataclasses.replace(run, machine=machine) for run in case.runs)
-    return dataclasses.replace(
-        result, machines={machine: ELSEWHERE}, cases=(dataclasses.replace(case, runs=runs),)
-    )
+    there = with_runs(case, machine=machine)
+    return dataclasses.replace(result, machines={machine: ELSEWHERE}, cases=(there,))
 
 
 def test_machines_are_kept_apart_by_case() -> None:
@@ -83,19 +88,12 @@ def test_other_packages_on_the_same_machine_are_refused() -> None:
     merge_results({"a": then, "b": shard(seeds=range(2, 4))})  # of a version that tells none
 
 
-def with_case(**changes: Any) -> Callable[[Result], Result]:
+def changed(how: Callable[..., CaseResult], **fields: Any) -> Callable[[Result], Result]:
+    """What changes fields of a result's case, or of its runs."""
+
     def change(result: Result) -> Result:
         [case] = result.cases
-        return dataclasses.replace(result, cases=(dataclasses.replace(case, **changes),))
-
-    return change
-
-
-def with_runs(**changes: Any) -> Callable[[Result], Result]:
-    def change(result: Result) -> Result:
-        [case] = result.cases
-        runs = tuple(dataclasses.replace(run, **changes) for run in case.runs)
-        return with_case(runs=runs)(result)
+        return dataclasses.replace(result, cases=(how(case, **fields),))
 
     return change
 
@@ -104,11 +102,17 @@ def with_runs(**changes: Any) -> Callable[[Result], Result]:
     ("change", "what"),
     [
         (lambda result: shard(seeds=range(2, 5)), "both have the run of default .* with seed 2"),
-        (with_case(version="2"), "version of conv2d is '1' in one and '2' in the other"),
-        (with_case(control="fast"), "control of conv2d is None in one and 'fast' in the other"),
-        (with_runs(budget_trials=9), "conv2d has runs of different budgets"),
-        (with_runs(run_time_s=60.0), "conv2d has runs of different budgets"),
-        (with_runs(caches="cold"), "conv2d has runs of different budgets or caches"),
+        (
+            changed(dataclasses.replace, version="2"),
+            "version of conv2d is '1' in one and '2' in the other",
+        ),
+        (
+            changed(dataclasses.replace, control="fast"),
+            "control of conv2d is None in one and 'fast' in the other",
+        ),
+        (changed(with_runs, budget_trials=9), "conv2d has runs of different budgets"),
+        (changed(with_runs, run_time_s=60.0), "conv2d has runs of different budgets"),
+        (changed(with_runs, caches="cold"), "conv2d has runs of different budgets or caches"),
         (
             lambda result: dataclasses.replace(result, commit={"id": "other"}),
             "commit is 'unversioned' in one and 'other' in the other",

@@ -12,6 +12,7 @@ from pytest_ansorbench.strategies import Registry
 from pytest_ansorbench.workloads import BatchMatmul, Mlp
 from tests.bench.conftest import PLAN, RUNS, session_in
 from tests.fast_engine import FastEngine
+from tests.synthetic import with_runs
 
 MATMUL = BatchMatmul(batch=1, m=16, n=16, k=16)
 MLP = Mlp(features=16, hidden=(8, 8), classes=4)
@@ -33,12 +34,5 @@ def tuned(target, tmp_path_factory):
 
 def found_so(result, caches):
     """A result whose runs found the caches in another way."""
-    return dataclasses.replace(
-        result,
-        cases=tuple(
-            dataclasses.replace(
-                case, runs=tuple(dataclasses.replace(run, caches=caches) for run in case.runs)
-            )
-            for case in result.cases
-        ),
-    )
+    cases = tuple(with_runs(case, caches=caches) for case in result.cases)
+    return dataclasses.replace(result, cases=cases)

@@ -10,6 +10,7 @@ from pytest_ansorbench.packed import PackedError
 from pytest_ansorbench.records import Remeasurement
 from pytest_ansorbench.storage import read_result, write_result
 from pytest_ansorbench.winners import refuted_in, winners_of, winners_of_case
+from tests.synthetic import with_runs
 from tests.winners.conftest import MATMUL, MLP
 
 
@@ -60,8 +61,7 @@ def test_what_was_not_recorded_is_not_there(tuned):
     [case, _] = tuned.cases
     older = dataclasses.replace(case, programs=())
     assert [*winners_of(dataclasses.replace(tuned, cases=(older,)))] == []
-    runs = tuple(dataclasses.replace(run, schedules=None) for run in case.runs)
-    without = dataclasses.replace(case, runs=runs)
+    without = with_runs(case, schedules=None)
     assert [*winners_of(dataclasses.replace(tuned, cases=(without,)))] == []
 
 

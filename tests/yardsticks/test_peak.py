@@ -17,7 +17,7 @@ from pytest_ansorbench.yardsticks import gpu_peak, measure_peak
 from pytest_ansorbench.yardsticks import peak as module
 from pytest_ansorbench.yardsticks.peak import _DOT_PRODUCTS, dot_products, multiply_adds, reads
 from tests.measure.test_noise_probe import Hasty
-from tests.synthetic import make_case_result, make_result, make_yardsticks
+from tests.synthetic import held_against, make_result
 
 ONCE = SideBySide(slice_ms=0.1, turns=Span(1, 1), sets=Span(1, 1))
 
@@ -37,8 +37,7 @@ def test_it_is_what_a_roofline_needs(engine, monkeypatch, operands):
     assert sizes == sorted(sizes) and sizes[0] <= 2**16 and sizes[-1] >= 2**27
     # The smallest set stays in the nearest caches, the largest one does not.
     assert peak.bandwidths[0].gbytes_per_s > peak.bandwidths[-1].gbytes_per_s
-    found = dataclasses.replace(make_yardsticks(), peak=peak)
-    case = dataclasses.replace(make_case_result(), yardsticks=(found,))
+    case = held_against(peak=peak)
     assert make_result(case).cases == (case,)
 
 
