@@ -6,6 +6,7 @@ import math
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Final
 
 import numpy as np
 
@@ -18,6 +19,11 @@ from pytest_ansorbench.stats.trajectory import Floats, Spending, Trajectory
 
 _INSTANTS = 400
 """Points of a curve over time, which has no steps of its own."""
+
+SPENDINGS: Final[Mapping[Spending, Axis]] = {
+    "trials": Axis("trials"),
+    "search_s": Axis("search time", "s"),
+}
 
 _BEST = Axis("best GFLOP/s so far, median of seeds")
 
@@ -62,7 +68,7 @@ def latency_curve(case: CaseResult, criteria: Criteria) -> Chart:
         for level in levels(case)
         if level.label in IMPLEMENTATIONS
     )
-    return Chart(Axis("search time", "s"), _LATENCY, series, levels=peers)
+    return Chart(SPENDINGS["search_s"], _LATENCY, series, levels=peers)
 
 
 def _latencies(label: str, runs: Sequence[Trajectory]) -> Series:
@@ -72,7 +78,7 @@ def _latencies(label: str, runs: Sequence[Trajectory]) -> Series:
         every = [one.run.flops / 1e6 / _best_gflops(one, "search_s", at) for one in runs]
     ms = _again_over_then(runs) * np.median(every, axis=0)
     known = np.isfinite(ms)
-    return _stepped(label, at[known], ms[None, known])
+    return stepped(label, at[known], ms[None, known])
 
 
 def _again_over_then(runs: Sequence[Trajectory]) -> float:
@@ -95,18 +101,16 @@ def _arms(case: CaseResult, criteria: Criteria) -> _Arms:
     }
 
 
-def _charts(arms: _Arms, against: tuple[Level, ...]) -> tuple[Chart, Chart]:
-    over_trials = tuple(
-        _median(label, runs, "trials", np.arange(1, _longest(runs, "trials") + 1))
-        for label, runs in arms.items()
-    )
-    over_time = tuple(
-        _median(label, runs, "search_s", np.linspace(0.0, _longest(runs, "search_s"), _INSTANTS))
-        for label, runs in arms.items()
-    )
-    return (
-        Chart(Axis("trials"), _BEST, over_trials, _runs(arms, "trials"), against),
-        Chart(Axis("search time", "s"), _BEST, over_time, _runs(arms, "search_s"), against),
+def _charts(arms: _Arms, against: tuple[Level, ...]) -> tuple[Chart, ...]:
+    return tuple(
+        Chart(
+            axis,
+            _BEST,
+            tuple(_median(label, runs, spending) for label, runs in arms.items()),
+            _runs(arms, spending),
+            against,
+        )
+        for spending, axis in SPENDINGS.items()
     )
 
 
@@ -127,14 +131,16 @@ def _longest(runs: Sequence[Trajectory], spending: Spending) -> float:
     return max(float(run.costs(spending)[-1]) for run in runs)
 
 
-def _median(strategy: str, runs: Sequence[Trajectory], spending: Spending, at: Floats) -> Series:
+def _median(strategy: str, runs: Sequence[Trajectory], spending: Spending) -> Series:
     """The median over some runs, with a point where it or a quartile changes and one at its end."""
+    end = _longest(runs, spending)
+    at: Floats = np.arange(1, end + 1) if spending == "trials" else np.linspace(0.0, end, _INSTANTS)
     best = [_best_gflops(run, spending, at) for run in runs]
     found = np.quantile(best, (0.5, 0.25, 0.75) if len(runs) > 1 else (0.5,), axis=0)
-    return _stepped(strategy, at, found)
+    return stepped(strategy, at, found)
 
 
-def _stepped(label: str, at: Floats, lines: Floats) -> Series:
+def stepped(label: str, at: Floats, lines: Floats) -> Series:
     """Lines over m amounts spent, shape (lines, m), where one of them changes and at their end."""
     if not at.size:
         return Series(label, (), ())

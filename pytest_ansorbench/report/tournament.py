@@ -24,6 +24,7 @@ from pytest_ansorbench.report.cells import (
     throughput,
 )
 from pytest_ansorbench.report.conditions import PROGRESS
+from pytest_ansorbench.report.curves import SPENDINGS, stepped
 from pytest_ansorbench.report.sections import (
     Axis,
     Chart,
@@ -32,7 +33,6 @@ from pytest_ansorbench.report.sections import (
     Lines,
     Report,
     Section,
-    Series,
     Table,
 )
 from pytest_ansorbench.report.wording import counted, percent_text, short_estimate_text
@@ -51,7 +51,6 @@ from pytest_ansorbench.stats.standings import (
     sooner,
     throughputs,
 )
-from pytest_ansorbench.stats.trajectory import Floats, Spending
 
 _INSTANTS: Final = 401  # points of a curve over spending
 
@@ -86,10 +85,6 @@ _CASES: Final = (
     Column("throughput", "GFLOP/s", "GFLOP/s"),
     Column("missing", "missing", kind="words"),
 )
-_SPENDINGS: Final[Mapping[Spending, Axis]] = {
-    "trials": Axis("trials"),
-    "search_s": Axis("search time", "s"),
-}
 _REACHED: Final = Axis("share of targets reached")
 _BEHIND: Final = Axis("log2 of the fastest throughput over its own")
 _SOLVED: Final = Axis("share of cases")
@@ -275,10 +270,10 @@ def _distributions(
     if not contests:
         return ()
     charts = []
-    for spending, axis in _SPENDINGS.items():
+    for spending, axis in SPENDINGS.items():
         at = np.linspace(0.0, longest(contests, spending), _INSTANTS)
         series = tuple(
-            _steps(arm, at, run_time_distribution(contests, gains, arm, spending, at))
+            stepped(arm, at, run_time_distribution(contests, gains, arm, spending, at)[None])
             for arm in arms
         )
         charts.append(Chart(axis, _REACHED, series))
@@ -287,15 +282,10 @@ def _distributions(
 
 def _profile(ratios: Mapping[str, Sequence[float]]) -> Chart:
     at = np.unique([1.0, *(one for of in ratios.values() for one in of if math.isfinite(one))])
-    series = (_steps(name, np.log2(at), performance_profile(of, at)) for name, of in ratios.items())
+    series = (
+        stepped(name, np.log2(at), performance_profile(of, at)[None]) for name, of in ratios.items()
+    )
     return Chart(_BEHIND, _SOLVED, tuple(series))
-
-
-def _steps(label: str, x: Floats, y: Floats) -> Series:
-    """A curve with a point where it changes, and one at its end."""
-    kept = np.append(True, np.diff(y) != 0.0)
-    kept[-1] = True
-    return Series(label, tuple(x[kept].tolist()), tuple(y[kept].tolist()))
 
 
 def _notes(
