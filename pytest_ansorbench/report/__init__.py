@@ -7,12 +7,11 @@ from pytest_ansorbench.report.build import (
     result_report,
     tasks_report,
 )
-from pytest_ansorbench.report.changes import changes_notes, changes_table, comparison_report
+from pytest_ansorbench.report.changes import comparison_report
 from pytest_ansorbench.report.columns import ColumnError, parse_columns
 from pytest_ansorbench.report.curves import curves, latency_curve
 from pytest_ansorbench.report.failures import failures_sentence
 from pytest_ansorbench.report.gates import change_sentence, gate_sentence, suite_sentence
-from pytest_ansorbench.report.noise_notes import noise_changes
 from pytest_ansorbench.report.progress import LiveLine, LiveTable, RepeatLog, TrialLog
 from pytest_ansorbench.report.provenance import provenance
 from pytest_ansorbench.report.rebuilt_tables import (
@@ -52,9 +51,7 @@ __all__ = [
     "WantedUnit",
     "before_tuning",
     "change_sentence",
-    "changes_notes",
     "changes_report",
-    "changes_table",
     "comparison_report",
     "curves",
     "failure_report",
@@ -65,7 +62,6 @@ __all__ = [
     "kernel_gate_sentence",
     "kernels_report",
     "latency_curve",
-    "noise_changes",
     "overview_report",
     "parse_columns",
     "parse_grouping",

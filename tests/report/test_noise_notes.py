@@ -7,8 +7,13 @@ import math
 
 import pytest
 
-from pytest_ansorbench.report import changes_report, noise_changes, result_report
-from pytest_ansorbench.report.noise_notes import noise_details, noise_lines, noise_warnings
+from pytest_ansorbench.report import changes_report, result_report
+from pytest_ansorbench.report.noise_notes import (
+    noise_changes,
+    noise_details,
+    noise_lines,
+    noise_warnings,
+)
 from tests.report.rendered import lines_of
 from tests.synthetic import make_case_result, make_judged, make_noise
 
