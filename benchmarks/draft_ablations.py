@@ -79,8 +79,8 @@ class Credulous(Prior):
 
 
 def lean(policy: Draft) -> Draft:
-    """Without niches, compile time and siblings."""
-    return replace(policy, niches=None, compile_time=None, siblings=None)
+    """Without compile time and siblings."""
+    return replace(policy, compile_time=None, siblings=None)
 
 
 def pytest_ansorbench_strategies(config: object) -> Sequence[Strategy]:
@@ -91,7 +91,6 @@ def pytest_ansorbench_strategies(config: object) -> Sequence[Strategy]:
     variants = {
         "guessed": replace(policy, model=Guesses()),
         "tall": replace(policy, model=BoostedTrees(depth=4, trees=100)),
-        "crowded": replace(policy, niches=None),
         "lonely": replace(policy, siblings=None),
         "equal": replace(policy, sharing=SharpeningShares(sharpen_trials=10**9)),
         "whole": replace(policy, growth=1e9),

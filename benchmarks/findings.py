@@ -107,7 +107,6 @@ PAIRS: Final = (
     ("draft whose experience favours a sketch", "draft+partial", "draft"),
     ("draft without a model", "draft-guessed", "draft"),
     ("draft without a guess", "draft-random-first", "draft"),
-    ("draft without niches", "draft-crowded", "draft"),
     ("draft with tall trees", "draft-tall", "draft"),
     ("draft whose shares stay equal", "draft-equal", "draft"),
     ("draft whose batches do not grow", "draft-whole", "draft"),

@@ -118,7 +118,6 @@ from pytest_ansorbench.strategies.decisions.point_search import (
 from pytest_ansorbench.strategies.draft.compiling import CompileTime
 from pytest_ansorbench.strategies.draft.draft import Draft, SharePolicy
 from pytest_ansorbench.strategies.draft.neighbourhood import Neighbourhood
-from pytest_ansorbench.strategies.draft.niches import FitnessSharing
 from pytest_ansorbench.strategies.draft.prior import Prior
 from pytest_ansorbench.strategies.draft.sharing import SharpeningShares
 from pytest_ansorbench.strategies.draft.siblings import Siblings
@@ -213,7 +212,6 @@ __all__ = [
     "Experience",
     "ExploreThenCommit",
     "Features",
-    "FitnessSharing",
     "FixedMeasurement",
     "Genetic",
     "GradientScheduler",

@@ -83,8 +83,6 @@ class TileKnob(Knob):
         # A size and a product for each tile; the product of all is the extent.
         sizes = [f"size{level}" for level in range(self.parts)]
         self.columns = [*sizes, *(f"inner{level}" for level in range(1, self.parts - 1))]
-        # Size of the innermost tile of every choice, shape (size,).
-        self.innermost = np.array([tiles[-1] for tiles in choices], dtype=np.int64)
         self._near: dict[int, tuple[int, ...]] = {}
 
     def table(self) -> NDArray[np.float32]:

@@ -26,7 +26,6 @@ from pytest_ansorbench.strategies.draft.compiling import CompileTime, Discount
 from pytest_ansorbench.strategies.draft.evidence import Evidence
 from pytest_ansorbench.strategies.draft.expectation import expected_gain
 from pytest_ansorbench.strategies.draft.neighbourhood import Neighbourhood
-from pytest_ansorbench.strategies.draft.niches import FitnessSharing
 from pytest_ansorbench.strategies.draft.prior import Prior, Weighed
 from pytest_ansorbench.strategies.draft.sharing import SharpeningShares
 from pytest_ansorbench.strategies.draft.siblings import Family, Pooled, Siblings
@@ -66,7 +65,6 @@ class Draft(DecisionPolicy):
     Attributes:
         model: Predicts throughput from decisions.
         neighbourhood: Which vectors are scored.
-        niches: How a niche that was tried loses promise; None if it does not.
         sharing: How trials are shared out among sketches.
         compile_time: What drafts that compile for long have to promise; None if that does not
             matter.
@@ -86,7 +84,6 @@ class Draft(DecisionPolicy):
 
     model: DecisionModelPolicy = field(default_factory=BoostedTrees)
     neighbourhood: Neighbourhood = field(default_factory=Neighbourhood)
-    niches: FitnessSharing | None = field(default_factory=FitnessSharing)
     sharing: SharePolicy = field(default_factory=SharpeningShares)
     compile_time: CompileTime | None = field(default_factory=CompileTime)
     survey: Survey | None = field(default_factory=Survey)
@@ -107,7 +104,6 @@ class Draft(DecisionPolicy):
         require_method(self, "prior", "faded", "trust", "weight", example="Prior()")
         require_kind_or_none(
             self,
-            niches=FitnessSharing,
             compile_time=CompileTime,
             survey=Survey,
             siblings=Siblings,
@@ -368,10 +364,7 @@ class _Draft:
             self._replays.taken.__contains__,
             self._rng,
         )
-        if self._policy.niches is not None:
-            measured = [point for point, _ in self._known.gflops]
-            ranked = self._policy.niches.shared(ranked, measured, self._space.spaces)
-        order = shared_out([point for _, point in ranked], shares)
+        order = shared_out(ranked, shares)
         picks = self._replays.programs(order, wanted)
         if not picks:
             return []

@@ -68,8 +68,8 @@ class Neighbourhood:
         score: Scorer,
         taken: Callable[[Point], bool],
         rng: np.random.Generator,
-    ) -> list[tuple[float, Point]]:
-        """New points with their scores, best first; `measured` are valid ones, fastest first."""
+    ) -> list[Point]:
+        """New points, those with the best scores first; `measured` are valid, fastest first."""
         found = dict.fromkeys(
             point
             for space in spaces
@@ -91,7 +91,7 @@ class Neighbourhood:
             ranked = sorted(
                 [*ranked, *_ranked(allowed(spaces, fresh), score)], key=lambda one: -one[0]
             )
-        return ranked
+        return [point for _, point in ranked]
 
     def _walked(
         self,
