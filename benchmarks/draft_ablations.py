@@ -79,8 +79,8 @@ class Credulous(Prior):
 
 
 def lean(policy: Draft) -> Draft:
-    """Without compile time and siblings."""
-    return replace(policy, compile_time=None, siblings=None)
+    """Without siblings."""
+    return replace(policy, siblings=None)
 
 
 def pytest_ansorbench_strategies(config: object) -> Sequence[Strategy]:
@@ -96,7 +96,6 @@ def pytest_ansorbench_strategies(config: object) -> Sequence[Strategy]:
         "whole": replace(policy, growth=1e9),
         "random-first": replace(policy, vector_units=None),
         "greedy": replace(policy, random_share=0.0),
-        "patient": replace(policy, compile_time=None),
         "far": replace(policy, neighbourhood=Neighbourhood(children=0)),
         "lean": lean(policy),
         "bare": replace(lean(policy), sharing=SharpeningShares(sharpen_trials=10**9)),

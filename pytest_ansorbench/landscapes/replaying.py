@@ -213,7 +213,7 @@ class _Search:
             self._trials.append(trial)
             self._places.append(place)
             gflops = flops / trial.latency_s / 1e9 if trial.latency_s else 0.0
-            observations.append(Observation(candidate, None, point[0], gflops, trial.build_s))
+            observations.append(Observation(candidate, None, point[0], gflops))
         started_s = time.perf_counter()
         if batch:
             self._proposer.learn(observations)

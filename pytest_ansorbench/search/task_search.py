@@ -209,7 +209,6 @@ class TaskSearch:
                     result,
                     trial.sketch,
                     self.task.flops / trial.latency_s / 1e9 if trial.latency_s else 0.0,
-                    trial.build_s,
                 )
                 for candidate, result, trial in zip(candidates, results, trials, strict=True)
             ]

@@ -115,7 +115,6 @@ from pytest_ansorbench.strategies.decisions.point_search import (
     Suggestion,
     Tried,
 )
-from pytest_ansorbench.strategies.draft.compiling import CompileTime
 from pytest_ansorbench.strategies.draft.draft import Draft, SharePolicy
 from pytest_ansorbench.strategies.draft.neighbourhood import Neighbourhood
 from pytest_ansorbench.strategies.draft.prior import Prior
@@ -198,7 +197,6 @@ __all__ = [
     "Candidate",
     "Chains",
     "ComparingMeasurement",
-    "CompileTime",
     "CostModelPolicy",
     "DecisionInputs",
     "DecisionModel",

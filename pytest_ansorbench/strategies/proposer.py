@@ -109,14 +109,12 @@ class Observation:
             for the record of one.
         sketch: Index into `Setup.sketches` of the sketch it was sampled from; -1 if of none.
         gflops: Measured throughput in GFLOP/s; 0 for a failed trial.
-        build_s: Seconds that compiling it took; None if nobody has timed that.
     """
 
     candidate: Candidate
     result: RunnerResult | None
     sketch: int
     gflops: float
-    build_s: float | None = None
 
 
 class Proposer(Protocol):

@@ -14,7 +14,6 @@ from pytest_ansorbench.strategies import (
     BoostedTrees,
     BuildLimit,
     Chains,
-    CompileTime,
     Diversity,
     Draft,
     Droplet,
@@ -40,7 +39,6 @@ from pytest_ansorbench.strategies import (
 REFUSED = {
     ("at least 0", -1): {
         Bandit: "exploration",
-        CompileTime: "price",
         Diversity: "weight",
         Evolution: "generations blind_generations max_tries",
         ExploreThenCommit: "warmup_rounds explore_rounds",
@@ -55,7 +53,6 @@ REFUSED = {
         BoostedTrees: "least trees depth",
         BuildLimit: "after",
         Chains: "count steps patience",
-        CompileTime: "least trees depth",
         Diversity: "ratio",
         Draft: "first_trials opening_trials full_trials",
         Droplet: "starts",

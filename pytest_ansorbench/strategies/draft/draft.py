@@ -21,8 +21,7 @@ from pytest_ansorbench.strategies.decisions.model import (
     DecisionModelPolicy,
 )
 from pytest_ansorbench.strategies.decisions.replays import Drafted, Replays
-from pytest_ansorbench.strategies.decisions.space import Point, by_sketch, shared_out
-from pytest_ansorbench.strategies.draft.compiling import CompileTime, Discount
+from pytest_ansorbench.strategies.decisions.space import by_sketch, shared_out
 from pytest_ansorbench.strategies.draft.evidence import Evidence
 from pytest_ansorbench.strategies.draft.expectation import expected_gain
 from pytest_ansorbench.strategies.draft.neighbourhood import Neighbourhood
@@ -66,8 +65,6 @@ class Draft(DecisionPolicy):
         model: Predicts throughput from decisions.
         neighbourhood: Which vectors are scored.
         sharing: How trials are shared out among sketches.
-        compile_time: What drafts that compile for long have to promise; None if that does not
-            matter.
         survey: What is asked of a cost model that is trained beforehand; None for nothing.
         siblings: Which other tasks of a network it learns from; None for none.
         experience: What was measured of other workloads before; None for nothing.
@@ -85,7 +82,6 @@ class Draft(DecisionPolicy):
     model: DecisionModelPolicy = field(default_factory=BoostedTrees)
     neighbourhood: Neighbourhood = field(default_factory=Neighbourhood)
     sharing: SharePolicy = field(default_factory=SharpeningShares)
-    compile_time: CompileTime | None = field(default_factory=CompileTime)
     survey: Survey | None = field(default_factory=Survey)
     siblings: Siblings | None = field(default_factory=Siblings)
     experience: Experience | None = None
@@ -104,7 +100,6 @@ class Draft(DecisionPolicy):
         require_method(self, "prior", "faded", "trust", "weight", example="Prior()")
         require_kind_or_none(
             self,
-            compile_time=CompileTime,
             survey=Survey,
             siblings=Siblings,
             experience=Experience,
@@ -212,8 +207,6 @@ class _Draft:
             known.gflops.append((point, seen.gflops))
             if "promised" in seen.candidate.payload:
                 known.promises.append((seen.candidate.payload["promised"], seen.gflops))
-            if seen.build_s:
-                known.build_s.append((point, seen.build_s))
         self._report(batch)
         best = known.best_gflops
         predicted = [seen.candidate.payload["predicted"] for seen in batch]
@@ -335,32 +328,15 @@ class _Draft:
         )
         return Pooled(len(trust), model)
 
-    def _discount(self) -> Discount | None:
-        """The discount for drafts that compile for long; None if no compile times are known."""
-        policy, compiled = self._policy.compile_time, self._known.build_s
-        if policy is None or not compiled:
-            return None
-        rows = self._space.rows([point for point, _ in compiled])
-        build_s = np.array([build_s for _, build_s in compiled])
-        left = 1.0 - self._known.trials / self._trials_to_expect
-        return policy.fit(rows, build_s, max(0.0, left), int(self._rng.integers(2**31)))
-
     def _drafts(
         self, model: DecisionModel, wanted: int, shares: NDArray[np.float64]
     ) -> list[Drafted]:
         """The most promising programs, by the model."""
-        discount = self._discount()
-
-        def score(points: Sequence[Point]) -> NDArray[np.float64]:
-            rows = self._space.rows(points)
-            promised = model.predict(rows)
-            return promised if discount is None else promised * discount(rows)
-
         share = min(1.0, self._trials_to_expect / self._policy.full_trials)
         ranked = self._policy.neighbourhood.scaled(share).points(
             self._space.spaces,
             self._known.fastest,
-            score,
+            lambda points: model.predict(self._space.rows(points)),
             self._replays.taken.__contains__,
             self._rng,
         )

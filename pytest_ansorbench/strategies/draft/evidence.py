@@ -1,4 +1,4 @@
-"""What a search knows of points: what was measured, compiled, and said by the cost model."""
+"""What a search knows of points: what was measured, and said by the cost model."""
 
 from __future__ import annotations
 
@@ -24,8 +24,6 @@ _LUCK: Final = 2.0
 class Evidence:
     # Measured points and their throughput, in order; 0 for a failed trial.
     gflops: list[tuple[Point, float]] = field(default_factory=list)
-    # Compiled points and the seconds that each took.
-    build_s: list[tuple[Point, float]] = field(default_factory=list)
     # Points that the cost model was asked about before anything was measured, and its score over
     # the highest of them, 0 or more.
     scores: list[tuple[Point, float]] = field(default_factory=list)

@@ -9,7 +9,6 @@ import pytest
 
 from pytest_ansorbench.strategies import (
     BoostedTrees,
-    CompileTime,
     Draft,
     Neighbourhood,
     SharpeningShares,
@@ -194,55 +193,6 @@ def test_a_share_of_later_batches_is_random_and_of_all_sketches(target):
     batch = proposer.propose(16)
     assert [candidate.payload["predicted"] for candidate in batch] == [None] * 16
     assert len({candidate.payload["sketch"] for candidate in batch}) > 1
-
-
-def test_what_is_predicted_is_on_record_without_what_compiling_takes_off(target):
-    policy = replace(PLAIN, compile_time=CompileTime(price=5.0), random_share=0.0)
-    proposer = policy.start(make_setup(target, case=MATMUL))
-    for _ in range(3):
-        candidates = proposer.propose(16)
-        sketches = [candidate.payload["sketch"] for candidate in candidates]
-        seen = observed(candidates, sketches, [made_up(one) for one in candidates])
-        proposer.learn([replace(one, build_s=0.01 * 2.0**at) for at, one in enumerate(seen)])
-    predicted = [one.payload["predicted"] for one in proposer.propose(16)]
-    assert max(predicted) < 1.3  # with the discount it would be thousands
-
-
-def test_programs_that_compile_for_long_are_put_off(target):
-    def unrolled(candidate):
-        """How far the program is unrolled, as what compiling takes."""
-        decisions = candidate.payload["decisions"]
-        return 0.01 * 4.0 ** next(one for one in decisions if isinstance(one, int))
-
-    def mean_build_s(price):
-        policy = replace(PLAIN, compile_time=CompileTime(price=price), random_share=0.0)
-        proposer = policy.start(make_setup(target, case=MATMUL, seed=1))
-        taken = []
-        for _ in range(5):
-            candidates = proposer.propose(16)
-            sketches = [candidate.payload["sketch"] for candidate in candidates]
-            seen = observed(candidates, sketches, [50.0] * len(candidates))  # all alike
-            proposer.learn([replace(one, build_s=unrolled(one.candidate)) for one in seen])
-            taken += [unrolled(candidate) for candidate in candidates]
-        return np.mean(taken[32:])
-
-    assert mean_build_s(1.0) < 0.7 * mean_build_s(0.0)
-
-
-def test_the_price_of_compiling_falls_with_the_budget_that_is_left(target):
-    lefts = []
-
-    class Noted(CompileTime):
-        def fit(self, rows, build_s, left, seed):
-            lefts.append(left)
-            return super().fit(rows, build_s, left, seed)
-
-    proposer = replace(PLAIN, compile_time=Noted()).start(make_setup(target, trials=32))
-    for _ in range(4):
-        candidates = proposer.propose(12)  # four more than there are
-        seen = observed(candidates, [0] * len(candidates), [1.0] * len(candidates))
-        proposer.learn([replace(one, build_s=0.1) for one in seen])
-    assert lefts == [1 - 12 / 32, 1 - 24 / 32, 0.0]
 
 
 def test_the_gain_that_is_expected_is_on_record(target):

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from pytest_ansorbench.strategies import (
     BoostedTrees,
-    CompileTime,
     Draft,
     Neighbourhood,
     Prior,
@@ -226,22 +225,6 @@ def test_what_is_best_of_two_programs_makes_one_that_is_faster_than_both():
     assert of_both > 1.2 > 1.05 > model.predict(rows[known]).max()
 
 
-def test_of_two_drafts_alike_the_one_that_compiles_sooner_comes_first():
-    rng = np.random.default_rng(3)
-    rows = rng.random((200, 3)).astype(np.float32)
-    build_s = 0.1 * 100.0 ** rows[:, 1].astype(np.float64)  # 0.1 to 10 s by one feature
-    discount = CompileTime(price=0.4).fit(rows, build_s, left=0.5, seed=1)
-    quick, usual, slow = discount(
-        np.array([[0.5, 0.02, 0.5], [0.5, 0.5, 0.5], [0.5, 0.98, 0.5]], dtype=np.float32)
-    )
-    assert usual == pytest.approx(1.0, abs=0.1)
-    assert quick == pytest.approx(10.0**0.2, rel=0.2)  # the ends are shrunk a little
-    assert slow == pytest.approx(10.0**-0.2, rel=0.2)
-    assert CompileTime(price=0.0).fit(rows, build_s, left=1.0, seed=1) is None
-    assert CompileTime().fit(rows, build_s, left=0.0, seed=1) is None
-    assert CompileTime(least=201).fit(rows, build_s, left=1.0, seed=1) is None
-
-
 @given(
     st.lists(st.floats(0.0, 1.2), min_size=1, max_size=12),
     st.lists(st.floats(-0.5, 0.5), min_size=1, max_size=40),
@@ -272,7 +255,6 @@ def test_the_expected_gain_is_that_of_draws():
         (lambda: Draft(model=None), "bad model None: expected an object with a method fit"),
         (lambda: Draft(sharing=3), "bad sharing 3: expected an object with a method shares"),
         (lambda: Draft(survey=1), r"bad survey 1: expected Survey\(\) or None"),
-        (lambda: Draft(compile_time=9), r"bad compile_time 9: expected CompileTime\(\) or None"),
     ],
 )
 def test_bad_parameters_are_refused(policy, message):
