@@ -202,8 +202,8 @@ class Registry:
         """Register a strategy.
 
         Raises:
-            StrategyError: It is no `Strategy`, its name cannot be typed in a comma-separated
-                list, or the name is taken.
+            StrategyError: It is no `Strategy`, or its name is no word, has a comma or colon, or
+                is taken.
         """
         if not isinstance(strategy, Strategy):
             raise StrategyError(
@@ -211,9 +211,10 @@ class Registry:
                 "e.g. Strategy('mine', proposer=StockEvolution())"
             )
         name = strategy.name
-        if not name or not name.isprintable() or any(c in ", \t" for c in name):
+        if not name or not name.isprintable() or any(c in ", :\t" for c in name):
             raise StrategyError(
-                f"bad strategy name {name!r}: expected a word without commas or spaces, e.g. 'mine'"
+                f"bad strategy name {name!r}: expected a word without commas, colons or spaces, "
+                "e.g. 'mine'"
             )
         if name in self._by_name:
             raise StrategyError(f"bad strategy name {name!r}: it is taken; choose another")

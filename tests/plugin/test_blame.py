@@ -82,7 +82,7 @@ def broken():
             "return [Strategy('a b', proposer=RandomTraces())]",
             "conftest.py:hook",
             None,
-            "bad strategy name 'a b': expected a word without commas or spaces",
+            "bad strategy name 'a b': expected a word without commas, colons or spaces",
         ),
     ],
 )

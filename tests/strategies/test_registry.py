@@ -47,7 +47,7 @@ def test_an_unknown_name_is_answered_with_the_known_ones_and_a_guess():
         Registry().get("defualt")
 
 
-@pytest.mark.parametrize("name", ["", "a,b", "a b", "tab\tbed"])
+@pytest.mark.parametrize("name", ["", "a,b", "a b", "tab\tbed", "my:thing"])
 def test_names_that_cannot_be_typed_are_refused(name):
     with pytest.raises(StrategyError, match="bad strategy name"):
         Registry().add(Strategy(name, proposer=RandomTraces()))
