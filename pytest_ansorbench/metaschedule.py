@@ -57,7 +57,7 @@ def tune_parts(
     effect here: the caller's runner measures.
 
     Args:
-        strategy: A shipped strategy's name, or one of your own.
+        strategy: A `Strategy`, or the name of a shipped or installed one.
         target: TVM target, as the call gets it.
         seed: Seed of the policies' random numbers; each task gets a generator of its own.
 
@@ -66,13 +66,13 @@ def tune_parts(
         what it has learnt.
 
     Raises:
-        StrategyError: No strategy has this name.
+        StrategyError: No strategy has this name, or an entry point cannot be loaded.
         ValueError: TVM knows no such target.
     """
     from tvm.s_tir.meta_schedule.cost_model import CostModel
     from tvm.target import Target as TVMTarget
 
-    chosen = strategy if isinstance(strategy, Strategy) else Registry().get(strategy)
+    chosen = strategy if isinstance(strategy, Strategy) else Registry.installed().get(strategy)
     # Refused here rather than in the middle of the call, where TVM would parse all intrinsics.
     resolved = TVMTarget(target)
     register_intrinsics(resolved)

@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from pytest_ansorbench.metaschedule import tune_parts
 from pytest_ansorbench.strategies import BUILTIN, RandomTraces, Registry, Strategy, StrategyError
 
 
@@ -94,6 +95,11 @@ def test_an_entry_point_may_name_a_strategy_or_a_function(install, target):
     registry = Registry()
     registry.add_entry_points()
     assert registry.get("plugged").name == "plugged"
+
+
+def test_what_packages_offer_is_known_to_tune_parts_too(install, target):
+    install("STRATEGY", CODE)
+    assert {*tune_parts("plugged", target)} == {"space", "strategy", "cost_model"}
 
 
 @pytest.mark.parametrize(
