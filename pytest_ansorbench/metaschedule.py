@@ -53,8 +53,8 @@ def tune_parts(
         ms.tune_tir(mod, target, work_dir, 256, **tune_parts("optimized", target))
 
     These are the policies that run under `pytest --ansor-bench`, started with the caller's
-    context, database and cost model. A strategy's measurement policy and last check have no
-    effect here: the caller's runner measures.
+    context, database and cost model. A strategy's measurement policy, build limit, last check and
+    scheduler have no effect here: the caller's builder, runner and task scheduler replace them.
 
     Args:
         strategy: A `Strategy`, or the name of a shipped or installed one.
