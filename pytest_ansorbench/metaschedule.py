@@ -25,6 +25,7 @@ from pytest_ansorbench.strategies.checked import (
     start_cost_model,
     start_space,
 )
+from pytest_ansorbench.strategies.program_model import latency_s
 
 if TYPE_CHECKING:
     from tvm.s_tir import Schedule
@@ -198,14 +199,8 @@ class _Task:
                     known[candidate],
                     result,
                     self.sketches.of(known[candidate].trace),
-                    _gflops(self.flops, result),
+                    self.flops / latency_s(result) / 1e9,
                 )
                 for candidate, result in zip(measured, results, strict=True)
             ]
         )
-
-
-def _gflops(flops: float, result: RunnerResult) -> float:
-    if not result.run_secs:
-        return 0.0
-    return flops / float(np.median([float(seconds) for seconds in result.run_secs])) / 1e9

@@ -52,9 +52,9 @@ def unpack_program(text: str) -> IRModule:
     return mod
 
 
-def pack_schedule(schedule: Schedule) -> str:
+def pack_schedule(trace: Trace, mod: IRModule) -> str:
     """Turn one schedule into text, as results keep it."""
-    return deflated(compact([packed_schedule(schedule.trace, schedule.mod)]))
+    return deflated(compact([packed_schedule(trace, mod)]))
 
 
 def pack_trace(trace: Trace) -> str:

@@ -57,7 +57,7 @@ def test_a_schedule_comes_back_as_its_trace():
     from tvm_ffi import structural_equal
 
     schedule = tiled()
-    text = pack_schedule(schedule)
+    text = pack_schedule(schedule.trace, schedule.mod)
     again = unpack_schedule(text, MATMUL.tasks()[0].mod)
     assert structural_equal(again.mod, schedule.mod)
     assert len(again.trace.insts) == len(schedule.trace.insts) > 0
@@ -67,12 +67,14 @@ def test_a_schedule_without_a_trace_comes_back_as_its_program():
     from tvm.s_tir import Schedule
     from tvm_ffi import structural_equal
 
-    text = pack_schedule(Schedule(module("fine")))
+    schedule = Schedule(module("fine"))
+    text = pack_schedule(schedule.trace, schedule.mod)
     assert structural_equal(unpack_schedule(text, MATMUL.tasks()[0].mod).mod, module("fine"))
 
 
 def test_a_schedule_that_does_not_apply_is_refused():
-    text = pack_schedule(tiled())
+    schedule = tiled()
+    text = pack_schedule(schedule.trace, schedule.mod)
     with pytest.raises(PackedError, match="its trace does not fit the program"):
         unpack_schedule(text, module("fine"))
 

@@ -29,11 +29,6 @@ def pack(candidates: Sequence[Candidate]) -> str:
     return deflated(compact([_packed(candidate) for candidate in candidates]))
 
 
-def pack_alone(candidate: Candidate) -> str:
-    """One candidate, without its payload."""
-    return _alone(_packed(candidate))
-
-
 def unpack(text: str, mod: IRModule) -> list[Candidate]:
     """Candidates of text by `pack`; that of earlier versions has no payloads."""
     return [_unpacked(packed, mod) for packed in parsed(text)]
@@ -44,16 +39,12 @@ def select(text: str, index: int) -> str:
     packed = parsed(text)
     if not 0 <= index < len(packed) or not isinstance(packed[index], dict):
         raise PackedError(f"expected a packed candidate at {index} of {len(packed)}")
-    return _alone(packed[index])
+    return deflated(compact([_without_payload(packed[index])]))
 
 
 def _packed(candidate: Candidate) -> dict[str, Any]:
     packed = packed_schedule(candidate.trace, candidate.mod)
     return packed if candidate.payload is None else {**packed, "payload": candidate.payload}
-
-
-def _alone(packed: dict[str, Any]) -> str:
-    return deflated(compact([_without_payload(packed)]))
 
 
 def _without_payload(packed: dict[str, Any]) -> dict[str, Any]:

@@ -11,8 +11,9 @@ import numpy as np
 
 from pytest_ansorbench.measure.outcomes import Measured
 from pytest_ansorbench.measure.program import Program
+from pytest_ansorbench.packed import pack_schedule
 from pytest_ansorbench.records import Trial
-from pytest_ansorbench.search.candidates import pack_alone, unpack
+from pytest_ansorbench.search.candidates import unpack
 from pytest_ansorbench.search.sketches import SketchIndex
 from pytest_ansorbench.strategies.candidate import Candidate
 from pytest_ansorbench.strategies.checked import (
@@ -63,7 +64,8 @@ class Lead:
 
     @classmethod
     def of(cls, best: Best, candidate: Candidate, task: Task) -> Lead:
-        return cls(best.index, best.latency_s, pack_alone(candidate), task.mod)
+        schedule = pack_schedule(candidate.trace, candidate.mod)
+        return cls(best.index, best.latency_s, schedule, task.mod)
 
     def program(self, surroundings: Surroundings | None = None) -> Program:
         """Made anew, in milliseconds."""

@@ -60,7 +60,7 @@ def test_a_recorded_schedule_brings_its_own_and_other_submodules_come_when_asked
             assert not hasattr(tensor_intrin, "no_such_submodule")
             print(riscv_cpu.__name__)
             """,
-            pack_schedule(program.schedule),
+            pack_schedule(program.schedule.trace, program.schedule.mod),
             pack_program(setup.context.mod),
         )
         == "tvm.s_tir.tensor_intrin.riscv_cpu"

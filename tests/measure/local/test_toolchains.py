@@ -39,7 +39,8 @@ def saved(kind):
 def saved_module(mod):
     from tvm.s_tir import Schedule
 
-    return SavedKernel(pack_program(TASK.mod), pack_schedule(Schedule(mod)))
+    schedule = Schedule(mod)
+    return SavedKernel(pack_program(TASK.mod), pack_schedule(schedule.trace, schedule.mod))
 
 
 @pytest.fixture(scope="module")
@@ -72,8 +73,8 @@ def misfit():
     schedule = Schedule(TASK.mod)
     block = schedule.get_sblock("doubled")
     schedule.split(schedule.get_loops(block)[0], [8, 8])
-    text = deflated(inflated(pack_schedule(schedule)).replace("doubled", "renamed"))
-    return SavedKernel(pack_program(TASK.mod), text)
+    text = inflated(pack_schedule(schedule.trace, schedule.mod)).replace("doubled", "renamed")
+    return SavedKernel(pack_program(TASK.mod), deflated(text))
 
 
 def test_kernels_are_measured_slice_by_slice_in_sets_with_servers_of_their_own(pair, engine):
@@ -106,7 +107,8 @@ def unreadable(definition, paths=()):
     [task] = PRODUCT.tasks()
     tiled = Schedule(task.mod)
     tiled.split(tiled.get_loops(tiled.get_sblock("matmul"))[1], [None, 8])
-    return SavedKernel(deflated('{"root_index": 0}'), pack_schedule(tiled), definition, paths)
+    text = pack_schedule(tiled.trace, tiled.mod)
+    return SavedKernel(deflated('{"root_index": 0}'), text, definition, paths)
 
 
 @pytest.fixture
