@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 class Candidate:
     """A program proposed for measurement, with a note that its proposer attaches to it.
 
-    Two candidates are equal only if they are the same object; compare
-    `tvm_ffi.structural_hash(candidate.mod)` to find equal programs.
+    Two candidates are equal only if they are the same object; compare their fingerprints to find
+    equal programs.
 
     Attributes:
         measure_candidate: The program as MetaSchedule's engine, cost models and feature
@@ -67,6 +67,13 @@ class Candidate:
     def mod(self) -> IRModule:
         """The scheduled module."""
         return self.schedule.mod
+
+    @property
+    def fingerprint(self) -> int:
+        """Structural hash of its module."""
+        from tvm_ffi import structural_hash
+
+        return int(structural_hash(self.mod))
 
     @property
     def args_info(self) -> Sequence[ArgInfo]:

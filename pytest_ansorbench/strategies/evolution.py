@@ -155,9 +155,7 @@ class _Evolution:
         return [individual.program.candidate() for individual in picks]
 
     def recall(self, candidates: Sequence[Candidate]) -> None:
-        from tvm_ffi import structural_hash
-
-        self._proposed |= {structural_hash(candidate.mod) for candidate in candidates}
+        self._proposed |= {candidate.fingerprint for candidate in candidates}
 
     def learn(self, batch: Sequence[Observation]) -> None:
         gflops = [seen.gflops for seen in batch]

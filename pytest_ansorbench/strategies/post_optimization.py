@@ -85,11 +85,9 @@ class _PostOptimization:
         self._first.recall([one for one in candidates if one.payload != _PAYLOAD])
 
     def learn(self, batch: Sequence[Observation]) -> None:
-        from tvm_ffi import structural_hash
-
         searched = [seen for seen in batch if seen.candidate.payload != _PAYLOAD]
         for seen in batch:
-            self._known[structural_hash(seen.candidate.mod)] = _seconds(seen) or [_FAILED]
+            self._known[seen.candidate.fingerprint] = _seconds(seen) or [_FAILED]
         # A descent that an interrupted run had begun goes on.
         self._left = self._left - len(searched) if len(searched) == len(batch) else 0
         best = max(searched, key=lambda seen: seen.gflops, default=None)

@@ -124,7 +124,7 @@ def _partial_to(candidates: Sequence[Candidate], model: Any) -> Any:
     class Partial(PyCostModel):  # type: ignore[misc]
         def __init__(self) -> None:
             super().__init__()
-            self.known = {structural_hash(candidate.mod) for candidate in candidates}
+            self.known = {candidate.fingerprint for candidate in candidates}
 
         def predict(self, context: Any, asked: Any) -> Any:
             if not self.known:

@@ -73,13 +73,11 @@ def test_cost_model_measured_set_and_policies_are_rebuilt(unbuilding_engine, nam
     np.testing.assert_array_equal(*answers)
     assert len(set(answers[0])) > 1
     # Nothing is measured twice, though the best so far are the likeliest to be proposed.
-    from tvm_ffi import structural_hash
-
-    known = {structural_hash(candidate.mod) for candidate in recorded}
+    known = {candidate.fingerprint for candidate in recorded}
     [entry] = stepped(again, 1)
     fresh = unpack(entry.state.candidates, mod)
     assert len(fresh) == 4
-    assert not known & {structural_hash(candidate.mod) for candidate in fresh}
+    assert not known & {candidate.fingerprint for candidate in fresh}
     assert again.finished
 
 
@@ -89,7 +87,6 @@ def test_without_a_journal_measured_programs_would_be_proposed_again(unbuilding_
 
     TVM's threads race for work, so that it does not happen every time.
     """
-    from tvm_ffi import structural_hash
 
     class Forgetful(StockEvolution):
         def start(self, setup):
@@ -105,7 +102,7 @@ def test_without_a_journal_measured_programs_would_be_proposed_again(unbuilding_
         mod = again.tasks[0].task.mod
         known, proposed = (
             {
-                structural_hash(candidate.mod)
+                candidate.fingerprint
                 for entry in rounds
                 for candidate in unpack(entry.state.candidates, mod)
             }

@@ -105,13 +105,11 @@ def everything(target):
 
 @every_search
 def test_all_programs_of_a_tiny_space_are_proposed_once_and_then_it_ends(target, name, everything):
-    from tvm_ffi import structural_hash
-
     policy = brief(name).proposer
     rounds, proposer, _ = search(target, policy, trials=10_000, round_trials=16, case=TINY)
     assert proposer.propose(16) is None
     assert max(map(len, rounds)) <= 16
-    proposed = [structural_hash(candidate.mod) for batch in rounds for candidate in batch]
+    proposed = [candidate.fingerprint for batch in rounds for candidate in batch]
     assert len(proposed) == len(everything) and set(proposed) == everything
 
 
