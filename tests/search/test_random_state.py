@@ -40,6 +40,7 @@ def test_a_state_that_stays_is_one_text_however_often_it_is_dumped():
     assert state.dump()[0] is text
     resumed = PrivateRandomState(1)
     resumed.load(text, position)
-    assert first + draws(resumed, 2) == draws(PrivateRandomState(0), 3) == first + rest
+    after = draws(resumed, 700)
+    assert first + after == draws(PrivateRandomState(0), 701) and after[:2] == rest
     draws(state, 624)
     assert state.dump()[0] != text

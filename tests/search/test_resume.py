@@ -10,7 +10,6 @@ import pytest
 from pytest_ansorbench.packed import PackedError
 from pytest_ansorbench.search import ResumeError, Search
 from pytest_ansorbench.search.candidates import pack, unpack
-from pytest_ansorbench.search.random_state import PrivateRandomState
 from pytest_ansorbench.strategies import (
     Evolution,
     ExploreThenCommit,
@@ -200,14 +199,3 @@ def test_rounds_of_something_else_are_refused(unbuilding_engine, spoil, what):
         search(
             MATMUL, strategy, unbuilding_engine, trials=4, round_trials=2, resumed=[spoil(entry)]
         )
-
-
-def test_a_numpy_state_is_dumped_and_loaded():
-    one, other = PrivateRandomState(1), PrivateRandomState(2)
-    with one.installed():
-        np.random.uniform(size=7)
-    other.load(*one.dump())
-    with one.installed():
-        expected = np.random.uniform(size=700)
-    with other.installed():
-        np.testing.assert_array_equal(np.random.uniform(size=700), expected)
