@@ -11,11 +11,9 @@ import psutil
 import pytest
 
 from pytest_ansorbench.lasting_builder import lasting_builder
-from pytest_ansorbench.workloads import BatchMatmul
 from tests.faults import module
 from tests.plugin.project import WITHOUT_TORCH
-
-MATMUL = BatchMatmul(batch=1, m=16, n=16, k=16)
+from tests.strategies.setups import MATMUL
 
 
 @pytest.fixture(autouse=True)

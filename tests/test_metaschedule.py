@@ -20,14 +20,12 @@ from pytest_ansorbench.strategies import (
     StrategyError,
     XGBoostModel,
 )
-from pytest_ansorbench.workloads import BatchMatmul, Softmax
+from pytest_ansorbench.workloads import Softmax
 from pytest_ansorbench.workloads.networks.relax_names import tensor_type
 from tests.spaces import Recomputing
-from tests.strategies.setups import make_setup
+from tests.strategies.setups import MATMUL, make_setup
 from tests.tuning import quiet_loggers, tune_tir
 from tests.watching import Watched
-
-MATMUL = BatchMatmul(batch=1, m=16, n=16, k=16)
 
 
 @pytest.fixture

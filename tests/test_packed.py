@@ -17,10 +17,8 @@ from pytest_ansorbench.packed import (
     unpack_program,
     unpack_schedule,
 )
-from pytest_ansorbench.workloads import BatchMatmul
 from tests.faults import module
-
-MATMUL = BatchMatmul(batch=1, m=16, n=16, k=16)
+from tests.strategies.setups import MATMUL
 
 
 def tiled():

@@ -1,17 +1,44 @@
-"""Steps a search as an experiment does, and assembles its run as a session does."""
+"""Makes a search, steps it as an experiment does, and assembles its run as a session does."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from pytest_ansorbench.bench.history import CaseHistory, RepeatHistory
+from pytest_ansorbench.measure.engine import Engine
 from pytest_ansorbench.records import MachineState, Remeasurement, Run, TaskRecord
 from pytest_ansorbench.search import Search
 from pytest_ansorbench.storage.entries import CaseEntry, FinalEntry, RepeatEntry, RoundEntry
-from pytest_ansorbench.workloads.case import Case
+from pytest_ansorbench.strategies import Strategy
+from pytest_ansorbench.workloads.case import Case, Task
 
 AT_REST = MachineState(0.0, 0.0, None, None)
 NOTHING_FOUND = Remeasurement(None, "run-error", (), "no valid trial")
+
+
+def searching(
+    case: Case,
+    strategy: Strategy,
+    engine: Engine,
+    *,
+    trials: int,
+    round_trials: int,
+    tasks: Sequence[Task] | None = None,
+    seed: int = 1,
+    **options: Any,
+) -> Search:
+    """A search that nothing was done with; of these tasks, or of all that the case has."""
+    return Search(
+        case,
+        case.tasks() if tasks is None else tasks,
+        strategy,
+        engine,
+        seed=seed,
+        budget_trials=trials,
+        round_trials=round_trials,
+        **options,
+    )
 
 
 def stepped(search: Search, rounds: int) -> list[RoundEntry]:

@@ -12,15 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_ansorbench.packed import PackedError
-from pytest_ansorbench.search import Search
 from pytest_ansorbench.search.candidates import pack, select, unpack
 from pytest_ansorbench.strategies import Candidate, NoModel, ProgramMaker, Strategy, undecided
-from pytest_ansorbench.workloads import BatchMatmul
 from tests.faults import module
 from tests.proposers import QUICK
-from tests.search.rounds import stepped
-
-MATMUL = BatchMatmul(batch=1, m=16, n=16, k=16)
+from tests.search.rounds import searching, stepped
+from tests.strategies.setups import MATMUL
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
@@ -106,16 +103,8 @@ class Numbering:
 
 
 def search(engine, proposer, resumed=()):
-    return Search(
-        MATMUL,
-        MATMUL.tasks(),
-        Strategy("numbering", proposer=proposer, cost_model=NoModel(), measurement=QUICK),
-        engine,
-        seed=0,
-        budget_trials=6,
-        round_trials=2,
-        resumed=resumed,
-    )
+    strategy = Strategy("numbering", proposer=proposer, cost_model=NoModel(), measurement=QUICK)
+    return searching(MATMUL, strategy, engine, seed=0, trials=6, round_trials=2, resumed=resumed)
 
 
 def test_payloads_come_back_in_learn_and_in_a_resumed_run(engine):

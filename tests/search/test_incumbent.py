@@ -8,18 +8,16 @@ import psutil
 import pytest
 
 from pytest_ansorbench.measure.outcomes import Built
-from pytest_ansorbench.search import Search
 from pytest_ansorbench.strategies import NoModel, PairedMeasurement, RandomTraces, Strategy
-from pytest_ansorbench.workloads import BatchMatmul
 from tests.fast_engine import FastEngine
 from tests.faults import Doubling
 from tests.proposers import scripted
-from tests.search.rounds import finished, stepped
+from tests.search.rounds import finished, searching, stepped
+from tests.strategies.setups import MATMUL
 
 PAIRED = dataclasses.replace(
     scripted(("fine", "fine"), ("fine",), ("fine",)), measurement=PairedMeasurement()
 )
-MATMUL = BatchMatmul(batch=1, m=16, n=16, k=16)
 RANDOM = Strategy(
     "random", proposer=RandomTraces(), cost_model=NoModel(), measurement=PairedMeasurement()
 )
@@ -51,16 +49,9 @@ class Keeping(FastEngine):
         self.held = [held for held in self.held if held is not built]
 
 
-def search(case, strategy, engine, *, trials, round_trials, resumed=()):
-    return Search(
-        case, case.tasks(), strategy, engine, seed=1, budget_trials=trials,
-        round_trials=round_trials, resumed=resumed,
-    )  # fmt: skip
-
-
 def test_the_incumbent_is_the_best_so_far(target):
     with Keeping(target) as engine:
-        made = search(MATMUL, RANDOM, engine, trials=12, round_trials=6)
+        made = searching(MATMUL, RANDOM, engine, trials=12, round_trials=6)
         stepped(made, 1)
         assert len(engine.held) == 1
         finished(made)
@@ -77,12 +68,12 @@ def test_the_incumbent_is_the_best_so_far(target):
 
 def test_after_an_interruption_the_incumbent_is_built_again_on_the_clock(target):
     with Keeping(target) as engine:
-        made = search(MATMUL, RANDOM, engine, trials=12, round_trials=6)
+        made = searching(MATMUL, RANDOM, engine, trials=12, round_trials=6)
         entries = stepped(made, 1)
         made.close()
         assert engine.held == []
         engine.batches.clear()
-        again = search(MATMUL, RANDOM, engine, trials=12, round_trials=6, resumed=entries)
+        again = searching(MATMUL, RANDOM, engine, trials=12, round_trials=6, resumed=entries)
         assert engine.batches == []
         finished(again)
     assert engine.batches == [6, 1]
@@ -94,7 +85,7 @@ def test_a_lost_incumbent_is_built_again_but_not_for_ever(target):
     with Keeping(target, loses=True) as engine:
         rounds = tuple(("fine",) for _ in range(8))
         strategy = dataclasses.replace(scripted(*rounds), measurement=PairedMeasurement())
-        made = search(Doubling(), strategy, engine, trials=8, round_trials=1)
+        made = searching(Doubling(), strategy, engine, trials=8, round_trials=1)
         finished(made)
     assert [trial.status for trial in made.trials] == ["ok"] * 8
     assert engine.batches == [1, 1, *[1, 1] * 3, *[1] * 3]
@@ -103,19 +94,17 @@ def test_a_lost_incumbent_is_built_again_but_not_for_ever(target):
 
 def test_a_policy_that_compares_nothing_keeps_nothing(target):
     with Keeping(target) as engine:
-        made = search(Doubling(), scripted(("fine",), ("fine",)), engine, trials=2, round_trials=1)
+        strategy = scripted(("fine",), ("fine",))
+        made = searching(Doubling(), strategy, engine, trials=2, round_trials=1)
         entries = stepped(made, 1)
-        again = search(
-            Doubling(), scripted(("fine",), ("fine",)), engine, trials=2, round_trials=1,
-            resumed=entries,
-        )  # fmt: skip
+        again = searching(Doubling(), strategy, engine, trials=2, round_trials=1, resumed=entries)
         finished(again)
     assert engine.batches == [1, 1]
     assert set(engine.incumbents) == {None}
 
 
 def test_a_process_is_kept_replaced_and_let_go(engine):
-    made = search(Doubling(), PAIRED, engine, trials=4, round_trials=2)
+    made = searching(Doubling(), PAIRED, engine, trials=4, round_trials=2)
     stepped(made, 1)
     [process] = psutil.Process(engine.server_pid).children()
     process.kill()
@@ -125,7 +114,7 @@ def test_a_process_is_kept_replaced_and_let_go(engine):
 
 
 def test_a_search_that_is_given_up_lets_its_processes_go(engine):
-    made = search(Doubling(), PAIRED, engine, trials=4, round_trials=2)
+    made = searching(Doubling(), PAIRED, engine, trials=4, round_trials=2)
     stepped(made, 1)
     made.close()
     made.close()

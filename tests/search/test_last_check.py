@@ -10,16 +10,16 @@ import pytest
 
 from pytest_ansorbench.measure.side_by_side import SideBySide, Span
 from pytest_ansorbench.records import LastRanking, Remeasurement, TaskRanking
-from pytest_ansorbench.search import ResumeError, Search
+from pytest_ansorbench.search import ResumeError
 from pytest_ansorbench.search.last_check import crowned
 from pytest_ansorbench.strategies import LastCheck, NoModel, RandomTraces, Strategy
-from pytest_ansorbench.workloads import BatchMatmul, Mlp
+from pytest_ansorbench.workloads import Mlp
 from tests.fast_engine import FastEngine
 from tests.faults import Doubling
 from tests.proposers import scripted
-from tests.search.rounds import finished
+from tests.search.rounds import finished, searching
+from tests.strategies.setups import MATMUL
 
-MATMUL = BatchMatmul(batch=1, m=16, n=16, k=16)
 BRIEF = SideBySide(precision=0.0, turns=Span(8, 8), sets=Span(1, 1))
 CHECK = LastCheck(top=4, effort=BRIEF)
 
@@ -50,9 +50,7 @@ def engine(target):
 
 
 def search(engine, chosen, case=MATMUL, *, trials=8, **options):
-    return Search(
-        case, case.tasks(), chosen, engine, seed=1, budget_trials=trials, round_trials=4, **options
-    )  # fmt: skip
+    return searching(case, chosen, engine, trials=trials, round_trials=4, **options)
 
 
 def truth_s(trial):

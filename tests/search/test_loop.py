@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 
 import numpy as np
 import psutil
@@ -10,32 +11,18 @@ import pytest
 
 from pytest_ansorbench.measure.local.engine import LocalEngine
 from pytest_ansorbench.measure.settings import EngineSettings
-from pytest_ansorbench.search import Search
 from pytest_ansorbench.strategies import (
     BUILTIN,
     BuildLimit,
     LimitedSpace,
     Registry,
 )
-from pytest_ansorbench.workloads import BatchMatmul
 from tests.faults import Doubling
 from tests.proposers import scripted
 from tests.search import rounds
+from tests.strategies.setups import MATMUL
 
-MATMUL = BatchMatmul(batch=1, m=16, n=16, k=16)
-
-
-def search(case, strategy, engine, *, trials, round_trials, seed=0, **options):
-    return Search(
-        case,
-        case.tasks(),
-        strategy,
-        engine,
-        seed=seed,
-        budget_trials=trials,
-        round_trials=round_trials,
-        **options,
-    )
+search = functools.partial(rounds.searching, seed=0)
 
 
 def run_of(case, strategy, engine, **options):

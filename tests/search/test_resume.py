@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 
 import numpy as np
 import pytest
 
 from pytest_ansorbench.packed import PackedError
-from pytest_ansorbench.search import ResumeError, Search
+from pytest_ansorbench.search import ResumeError
 from pytest_ansorbench.search.candidates import pack, unpack
 from pytest_ansorbench.strategies import (
     Evolution,
@@ -18,28 +19,13 @@ from pytest_ansorbench.strategies import (
     Strategy,
     XGBoostModel,
 )
-from pytest_ansorbench.workloads import BatchMatmul
 from tests.faults import Doubling
 from tests.proposers import scripted
-from tests.search.rounds import stepped
+from tests.search.rounds import searching, stepped
+from tests.strategies.setups import MATMUL
 from tests.watching import Watched
 
-MATMUL = BatchMatmul(batch=1, m=16, n=16, k=16)
-
-
-def search(case, strategy, engine, *, trials, round_trials, resumed=()):
-    return Search(
-        case,
-        case.tasks(),
-        strategy,
-        engine,
-        seed=3,
-        budget_trials=trials,
-        round_trials=round_trials,
-        resumed=resumed,
-    )
-
-
+search = functools.partial(searching, seed=3)
 SMALL = {"population": 16, "min_unmeasured": 8, "generations": 1}
 EARLY = XGBoostModel(warmup_samples=1)  # the cost model counts from the first round on
 STRATEGIES = {

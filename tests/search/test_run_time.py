@@ -8,17 +8,16 @@ import math
 import pytest
 
 from pytest_ansorbench.budget import UNLIMITED_TRIALS
-from pytest_ansorbench.search import Search
 from pytest_ansorbench.strategies import Registry, StockEvolution, Strategy, XGBoostModel
 from pytest_ansorbench.strategies.scheduling import SCHEDULERS
-from pytest_ansorbench.workloads import BatchMatmul, Mlp
+from pytest_ansorbench.workloads import Mlp
 from tests.faults import Doubling
 from tests.paced import PacedEngine
 from tests.proposers import scripted
-from tests.search.rounds import finished, run_of, stepped
+from tests.search.rounds import finished, run_of, searching, stepped
+from tests.strategies.setups import MATMUL
 from tests.watching import Watched
 
-MATMUL = BatchMatmul(batch=1, m=16, n=16, k=16)
 MLP = Mlp(features=32, hidden=(16, 16), classes=8)
 RANDOM = Registry().get("random")
 STOCK = Strategy(
@@ -34,15 +33,9 @@ def paced(target, monkeypatch):
     return lambda trial_s: PacedEngine(target, trial_s, monkeypatch)
 
 
-def search(engine, run_time_s, *, case=MATMUL, strategy=RANDOM, trials=UNLIMITED_TRIALS, **options):
-    return Search(
-        case,
-        case.tasks(),
-        strategy,
-        engine,
-        **{"seed": 1, "budget_trials": trials, "round_trials": 4, **options},
-        run_time_s=run_time_s,
-    )
+def search(engine, run_time_s, *, case=MATMUL, strategy=RANDOM, **options):
+    options = {"trials": UNLIMITED_TRIALS, "round_trials": 4, **options}
+    return searching(case, strategy, engine, run_time_s=run_time_s, **options)
 
 
 @pytest.mark.parametrize("trial_s", [0.25, 0.3, 1.0, 2.5])

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_ansorbench.search import ResumeError, Search
+from pytest_ansorbench.search import ResumeError
 from pytest_ansorbench.stats.trajectory import Trajectory
 from pytest_ansorbench.strategies import (
     Evolution,
@@ -19,7 +19,7 @@ from pytest_ansorbench.strategies import (
 )
 from pytest_ansorbench.strategies.scheduling import RoundRobin
 from pytest_ansorbench.workloads import Mlp
-from tests.search.rounds import finished, run_of, stepped
+from tests.search.rounds import finished, run_of, searching, stepped
 from tests.watching import Watched
 
 CASE = Mlp(features=32, hidden=(16, 16), classes=8)  # its two 16-wide layers differ in input
@@ -27,16 +27,7 @@ RANDOM = Registry().get("random")
 
 
 def search(engine, strategy=RANDOM, *, trials=12, round_trials=2, **options):
-    return Search(
-        CASE,
-        CASE.tasks(),
-        strategy,
-        engine,
-        seed=1,
-        budget_trials=trials,
-        round_trials=round_trials,
-        **options,
-    )
+    return searching(CASE, strategy, engine, trials=trials, round_trials=round_trials, **options)
 
 
 def test_every_task_has_a_round_before_any_has_two(unbuilding_engine):

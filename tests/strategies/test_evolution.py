@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from pytest_ansorbench.search import Search
 from pytest_ansorbench.search.sketches import SketchIndex
 from pytest_ansorbench.strategies import (
     BadAnswer,
@@ -23,6 +22,7 @@ from pytest_ansorbench.strategies import (
     UniformSketches,
     XGBoostModel,
 )
+from tests.search.rounds import finished, searching
 from tests.strategies.setups import MATMUL, make_setup, observed
 
 SMALL = {"population": 16, "generations": 2, "blind_generations": 1, "min_unmeasured": 8}
@@ -72,22 +72,16 @@ class OneRule:
         return Chooser()
 
 
-def search(engine, proposer, *, trials=6, rounds=2, cost_model=EARLY, seed=0):
-    return Search(
-        MATMUL,
-        MATMUL.tasks(),
-        Strategy("mine", proposer=proposer, cost_model=cost_model),
-        engine,
-        seed=seed,
-        budget_trials=rounds * trials,
-        round_trials=trials,
-    )
+def search(engine, proposer, trials=6):
+    """A search of two rounds."""
+    strategy = Strategy("mine", proposer=proposer, cost_model=EARLY)
+    return searching(MATMUL, strategy, engine, seed=0, trials=2 * trials, round_trials=trials)
 
 
-def finished(searched):
-    while not searched.finished:
-        searched.step()
-    return searched
+def ended(engine, proposer, trials=6):
+    made = search(engine, proposer, trials)
+    finished(made)
+    return made
 
 
 def fingerprints(candidates):
@@ -115,7 +109,7 @@ def test_its_defaults_are_the_engines():
 
 @pytest.mark.parametrize("sketch", [0, 2])
 def test_all_programs_come_from_the_sketch_the_policy_names(unbuilding_engine, sketch):
-    run = finished(search(unbuilding_engine, Evolution(Always(sketch), **SMALL)))
+    run = ended(unbuilding_engine, Evolution(Always(sketch), **SMALL))
     assert {trial.sketch for trial in run.trials} == {sketch}
 
 
@@ -152,7 +146,7 @@ def test_equal_seeds_give_equal_proposals_whatever_the_threads_do(target):
 
 
 def test_the_rule_that_is_chosen_is_the_rule_that_is_applied(unbuilding_engine):
-    run = finished(search(unbuilding_engine, Evolution(rules=OneRule("MutateUnroll"), **SMALL)))
+    run = ended(unbuilding_engine, Evolution(rules=OneRule("MutateUnroll"), **SMALL))
     for entry in run.rounds:
         assert set(entry.decisions["predicted_rules"]) == {"MutateUnroll"}
         assert "drawn_rules" not in entry.decisions
@@ -178,9 +172,7 @@ def test_programs_that_score_alike_are_no_better_than_their_parents(target):
 
 def test_a_chosen_rule_with_nothing_to_change_is_booked_and_made_up_for(unbuilding_engine):
     # A matmul of this size has no compute location to mutate.
-    run = finished(
-        search(unbuilding_engine, Evolution(rules=OneRule("MutateComputeLocation"), **SMALL))
-    )
+    run = ended(unbuilding_engine, Evolution(rules=OneRule("MutateComputeLocation"), **SMALL))
     decisions = run.rounds[1].decisions
     predicted = decisions["predicted_rules"]["MutateComputeLocation"]
     assert set(predicted) == {"inapplicable"}
@@ -190,7 +182,7 @@ def test_a_chosen_rule_with_nothing_to_change_is_booked_and_made_up_for(unbuildi
 
 def test_as_many_mutations_go_by_the_chosen_rule_as_the_share_says(unbuilding_engine):
     policy = Evolution(rules=OneRule("MutateUnroll"), rule_share=0.25, **SMALL)
-    decisions = finished(search(unbuilding_engine, policy)).rounds[1].decisions
+    decisions = ended(unbuilding_engine, policy).rounds[1].decisions
     predicted = decisions["predicted_rules"]["MutateUnroll"]["applied"]
     drawn = sum(entry.get("applied", 0) for entry in decisions["drawn_rules"].values())
     assert 0.1 < predicted / (predicted + drawn) < 0.4
@@ -228,7 +220,7 @@ def test_features_are_extracted_once_for_model_and_rules(unbuilding_engine, monk
 def test_without_blind_generations_nothing_is_searched_for_before_the_model_is_trained(
     unbuilding_engine,
 ):
-    run = finished(search(unbuilding_engine, Evolution(**{**SMALL, "blind_generations": 0})))
+    run = ended(unbuilding_engine, Evolution(**{**SMALL, "blind_generations": 0}))
     assert run.rounds[0].decisions == {"cost_model": "untrained", "generations": 0}
     assert run.rounds[1].decisions["generations"] == 2
     assert [trial.round for trial in run.trials] == [1] * 6 + [2] * 6
@@ -287,7 +279,7 @@ def test_extreme_shares_are_borne_with(unbuilding_engine, share):
         random_share=share,
         measured_share=share,
     )
-    assert len(finished(search(unbuilding_engine, proposer, trials=4)).trials) == 8
+    assert len(ended(unbuilding_engine, proposer, trials=4).trials) == 8
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,6 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from pytest_ansorbench.search import Search
 from pytest_ansorbench.strategies import (
     Annealing,
     Bandit,
@@ -25,7 +24,7 @@ from pytest_ansorbench.strategies import (
     Tried,
 )
 from pytest_ansorbench.strategies.blackbox.bandit import credit
-from tests.search.rounds import finished, stepped
+from tests.search.rounds import finished, searching, stepped
 from tests.strategies.draft.test_draft import MATMUL, TINY, search
 from tests.strategies.point_searches import (
     SMALL,
@@ -37,7 +36,7 @@ from tests.strategies.point_searches import (
     every_point,
     searched,
 )
-from tests.strategies.setups import FAMILIES, spaces_of
+from tests.strategies.setups import FAMILIES, spaces_of, unchecked_tasks
 
 SEARCHES = [one.name for one in Registry() if isinstance(one.proposer, PointSearchPolicy)]
 BLACK_BOXES = ["genetic", "grid", "annealing", "droplet", "bandit", "tpe"]
@@ -113,19 +112,16 @@ def test_all_programs_of_a_tiny_space_are_proposed_once_and_then_it_ends(target,
     assert len(proposed) == len(everything) and set(proposed) == everything
 
 
-def searching(name, engine, *, case=MATMUL, resumed=(), trials=18):
-    strategy = brief(name)
-    tasks = [replace(task, check=None) for task in case.tasks()]
-    return Search(
-        case, tasks, strategy, engine, seed=3, budget_trials=trials, round_trials=6, resumed=resumed
-    )
+def begun(strategy, engine, *, case=MATMUL, **options):
+    return searching(case, strategy, engine, tasks=unchecked_tasks(case), seed=3, **options)
 
 
 @every_search
 def test_a_resumed_search_goes_on_as_if_nothing_had_happened(unbuilding_engine, name):
-    entries = finished(searching(name, unbuilding_engine))
+    budget = {"trials": 18, "round_trials": 6}
+    entries = finished(begun(brief(name), unbuilding_engine, **budget))
     assert sum(len(entry.trials) for entry in entries) == 18
-    again = searching(name, unbuilding_engine, resumed=entries[:2])
+    again = begun(brief(name), unbuilding_engine, **budget, resumed=entries[:2])
     after = stepped(again, len(entries) - 2)
     assert [one.state.candidates for one in after] == [one.state.candidates for one in entries[2:]]
     assert [one.round.decisions for one in after] == [one.round.decisions for one in entries[2:]]
@@ -202,10 +198,7 @@ def test_the_round_in_which_nothing_is_left_is_not_told(unbuilding_engine):
             told.append(max(one.gflops for one in tried))
 
     strategy = replace(brief("grid"), proposer=Sweeping())
-    tasks = [replace(task, check=None) for task in TINY.tasks()]
-    made = Search(
-        TINY, tasks, strategy, unbuilding_engine, seed=3, budget_trials=10_000, round_trials=16
-    )
+    made = begun(strategy, unbuilding_engine, case=TINY, trials=10_000, round_trials=16)
     rounds = finished(made)
     assert made.tasks[0].stopped == "the strategy proposes nothing more"
     assert not rounds[-1].trials and len(told) == len(rounds) - 1

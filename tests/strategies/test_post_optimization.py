@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pytest
 
-from pytest_ansorbench.search import Search
 from pytest_ansorbench.strategies import PostOptimization, RandomTraces, Strategy, StrategyError
-from tests.search.rounds import finished, stepped
-from tests.strategies.setups import FAMILIES
+from tests.search.rounds import finished, searching, stepped
+from tests.strategies.setups import FAMILIES, unchecked_tasks
 
 
-def searching(engine, *, first=RandomTraces(), **options):  # noqa: B008 - frozen
+def search(engine, *, first=RandomTraces(), **options):  # noqa: B008 - frozen
     case = FAMILIES["Conv2d"]
-    strategy = Strategy("mine", proposer=PostOptimization(first))
-    tasks = [replace(task, check=None) for task in case.tasks()]
-    return Search(
-        case, tasks, strategy, engine, seed=3, budget_trials=48, round_trials=8, **options
-    )
+    strategy, tasks = Strategy("mine", proposer=PostOptimization(first)), unchecked_tasks(case)
+    budget = {"trials": 48, "round_trials": 8}
+    return searching(case, strategy, engine, tasks=tasks, seed=3, **budget, **options)
 
 
 @dataclass(frozen=True)
@@ -56,7 +53,7 @@ class _Pausing:
 
 @pytest.fixture(scope="module")
 def entries(unbuilding_engine):
-    return finished(searching(unbuilding_engine))
+    return finished(search(unbuilding_engine))
 
 
 def is_post(entry):
@@ -70,11 +67,11 @@ def test_it_spends_half_of_the_budget_at_most_and_none_beyond(unbuilding_engine,
 
 def test_a_run_time_is_refused(unbuilding_engine):
     with pytest.raises(StrategyError, match=r"bad run time 60 s: .* expected a budget of trials"):
-        searching(unbuilding_engine, run_time_s=60.0)
+        search(unbuilding_engine, run_time_s=60.0)
 
 
 def test_a_resumed_descent_goes_on_as_if_nothing_had_happened(unbuilding_engine, entries):
-    again = searching(unbuilding_engine, resumed=entries[:4])
+    again = search(unbuilding_engine, resumed=entries[:4])
     after = stepped(again, len(entries) - 4)
     assert [one.state.candidates for one in after] == [one.state.candidates for one in entries[4:]]
 
@@ -82,7 +79,7 @@ def test_a_resumed_descent_goes_on_as_if_nothing_had_happened(unbuilding_engine,
 @pytest.mark.parametrize("nothing", [None, []])
 def test_a_search_that_finds_nothing_more_is_followed_by_the_descent(unbuilding_engine, nothing):
     first = Pausing(nothing)
-    entries = stepped(searching(unbuilding_engine, first=first), 4)
+    entries = stepped(search(unbuilding_engine, first=first), 4)
     assert [is_post(entry) for entry in entries] == [False, False, True, True]
-    [after] = stepped(searching(unbuilding_engine, first=first, resumed=entries[:3]), 1)
+    [after] = stepped(search(unbuilding_engine, first=first, resumed=entries[:3]), 1)
     assert after.state.candidates == entries[3].state.candidates

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_ansorbench.search import ResumeError, Search, unpack
+from pytest_ansorbench.search import ResumeError, unpack
 from pytest_ansorbench.search.sketches import SketchIndex
 from pytest_ansorbench.strategies import (
     BUILTIN,
@@ -20,7 +20,7 @@ from pytest_ansorbench.strategies import (
     undecided,
 )
 from pytest_ansorbench.workloads import Conv2d, Softmax
-from tests.search.rounds import finished, stepped
+from tests.search.rounds import finished, searching, stepped
 from tests.spaces import Broken, Empty, Named, Paralleling, Recomputing, Tensorizing
 from tests.strategies.decisions.test_tensorized import DENSE
 from tests.strategies.setups import MATMUL, context_of, make_setup, unchecked_tasks
@@ -145,32 +145,31 @@ def test_a_rule_in_python_adds_sketches_to_the_targets_own(target):
 )
 def test_searches_measure_programs_of_a_space(name, space, case, fast_engine):
     strategy = replace(Registry().get(name), name="mine", space=space)
-    search = searching(strategy, fast_engine, case, trials=2)
-    finished(search)
-    assert [trial.status for trial in search.trials] == ["ok"] * 2
-    assert all(trial.sketch >= 0 for trial in search.trials)
+    made = search(strategy, fast_engine, case, trials=2)
+    finished(made)
+    assert [trial.status for trial in made.trials] == ["ok"] * 2
+    assert all(trial.sketch >= 0 for trial in made.trials)
 
 
 def test_draft_searches_with_an_intrinsic_of_a_user(fast_engine):
     """Sixteen sums of four products, so that programs are tensorized on any CPU."""
     mine = replace(Registry().get("draft"), name="mine", space=Tensorizing())
-    search = searching(mine, fast_engine, DENSE, trials=2)
-    [entry] = finished(search)
-    assert [trial.status for trial in search.trials] == ["ok"] * 2
+    made = search(mine, fast_engine, DENSE, trials=2)
+    [entry] = finished(made)
+    assert [trial.status for trial in made.trials] == ["ok"] * 2
     found = unpack(entry.state.candidates, DENSE.tasks()[0].mod)
     assert [kinds_in(one.trace).count("Tensorize") for one in found] == [1, 1]
 
 
 def test_a_run_does_not_go_on_in_another_space(unbuilding_engine):
-    begun = stepped(searching(RANDOM, unbuilding_engine), 1)
-    assert searching(RANDOM, unbuilding_engine, resumed=begun).finished
+    begun = stepped(search(RANDOM, unbuilding_engine), 1)
+    assert search(RANDOM, unbuilding_engine, resumed=begun).finished
     with pytest.raises(ResumeError, match="its design space is another one"):
-        searching(replace(RANDOM, space=LimitedSpace()), unbuilding_engine, resumed=begun)
+        search(replace(RANDOM, space=LimitedSpace()), unbuilding_engine, resumed=begun)
 
 
-def searching(strategy, engine, case=MATMUL, trials=1, **others):
-    sizes = {"seed": 1, "budget_trials": trials, "round_trials": trials}
-    return Search(case, case.tasks(), strategy, engine, **sizes, **others)
+def search(strategy, engine, case=MATMUL, trials=1, **others):
+    return searching(case, strategy, engine, trials=trials, round_trials=trials, **others)
 
 
 @pytest.mark.parametrize(
@@ -190,13 +189,13 @@ def searching(strategy, engine, case=MATMUL, trials=1, **others):
 )
 def test_what_is_no_space_is_refused_in_a_sentence(space, message, unbuilding_engine):
     with pytest.raises(BadAnswer, match=message) as raised:
-        searching(replace(RANDOM, name="mine", space=space), unbuilding_engine)
+        search(replace(RANDOM, name="mine", space=space), unbuilding_engine)
     assert raised.value.method == space.start
 
 
 def test_an_error_of_a_rule_says_whose_it_is(unbuilding_engine):
     with pytest.raises(Exception, match="planted") as raised:
-        searching(replace(RANDOM, name="mine", space=Broken()), unbuilding_engine)
+        search(replace(RANDOM, name="mine", space=Broken()), unbuilding_engine)
     assert raised.value.__notes__ == ["while making the sketches of strategy 'mine'"]
 
 
