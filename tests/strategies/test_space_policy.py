@@ -15,6 +15,7 @@ from pytest_ansorbench.strategies import (
     ProgramMaker,
     Registry,
     TargetSpace,
+    mutate,
     stock_rules,
     stock_weights,
     undecided,
@@ -65,10 +66,14 @@ def fingerprints(target, case, space):
 def test_sketches_are_told_apart_and_their_programs_find_home(space, case, target):
     setup = make_setup(target, case=case, space=space)
     index, maker = SketchIndex(setup.sketches), ProgramMaker(setup.context)
+    rules = setup.context.space_generator.mutator_probs
     assert len(set(index.fingerprints)) == len(setup.sketches) > 0
     for number, trace in enumerate(undecided(setup.sketches)):
         programs = maker.sample([trace] * 4, [1, 2, 3, 4])
-        assert {index.of(program.trace) for program in programs} == {number}
+        traces = [mutate(rule, programs[0].schedule.trace, 1) for rule in rules]
+        mutants = maker.recall([trace for trace in traces if trace is not None])
+        assert mutants
+        assert {index.of(program.trace) for program in [*programs, *mutants]} == {number}
 
 
 @every_case
