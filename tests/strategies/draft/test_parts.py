@@ -17,54 +17,34 @@ from pytest_ansorbench.strategies import (
     SharpeningShares,
     Survey,
 )
-from pytest_ansorbench.strategies.decisions.encoding import Encoding
 from pytest_ansorbench.strategies.decisions.knobs import TileKnob, ValueKnob, factorizations
 from pytest_ansorbench.strategies.decisions.space import DecisionSpace, shared_out
 from pytest_ansorbench.strategies.draft.evidence import Evidence
 from pytest_ansorbench.strategies.draft.expectation import expected_gain
 
 BEST = st.lists(st.floats(0.0, 1e3), min_size=1, max_size=9)
+SPACE = DecisionSpace(
+    0,
+    [
+        *(TileKnob(factorizations(extent, 4, 64)) for extent in (512, 512, 256)),
+        ValueKnob([0, 16, 64]),
+    ],
+    footprints=(),
+)
+"""A space without a sketch: loops to tile, and a value to choose."""
 
 
-class Space:
-    """A space without a sketch: loops to tile, and a value to choose."""
-
-    device = ""
-    scattered = DecisionSpace.scattered
-    stepped = DecisionSpace.stepped
-
-    def __init__(self, index=0, extents=(512, 512, 256)):
-        self.index = index
-        self.knobs = (
-            *(TileKnob(factorizations(extent, 4, 64)) for extent in extents),
-            ValueKnob([0, 16, 64]),
-        )
-        self.columns = tuple(
-            f"{at}.{name}" for at, knob in enumerate(self.knobs) for name in knob.columns
-        )
-        self.size = int(np.prod([float(knob.size) for knob in self.knobs]))
-
-    def draw(self, count, rng):
-        sizes = [knob.size for knob in self.knobs]
-        return rng.integers(sizes, size=(count, len(sizes)), dtype=np.int32)
-
-    def allowed(self, vectors):
-        return np.ones(len(vectors), dtype=bool)
-
-    def features(self, vectors):
-        tables = [knob.table()[vectors[:, at]] for at, knob in enumerate(self.knobs)]
-        return np.concatenate(tables, axis=1)
+def rows_of(points):
+    """Features of each decision by itself, and the sketch's index, which is 0."""
+    vectors = np.array([vector for _, vector in points], dtype=np.int32)
+    own = sum(len(knob.columns) for knob in SPACE.knobs)
+    return np.pad(SPACE.features(vectors)[:, :own], ((0, 0), (0, 1)))
 
 
-def hidden(space, rng):
+def hidden(rng):
     """A throughput with one optimum: the further away in tile sizes, the slower."""
-    [optimum] = space.features(space.draw(1, rng))
-
-    def throughput(points):
-        rows = space.features(np.array([vector for _, vector in points], dtype=np.int32))
-        return np.exp(-np.abs(rows - optimum).sum(axis=1) / 20.0)
-
-    return throughput
+    optimum = rows_of([(0, vector) for vector in SPACE.draw(1, rng)])
+    return lambda points: np.exp(-np.abs(rows_of(points) - optimum).sum(axis=1) / 20.0)
 
 
 @given(BEST, st.integers(0, 1_000))
@@ -145,31 +125,31 @@ def test_errors_are_of_what_was_best_when_they_were_predicted():
 
 
 def test_the_neighbourhood_climbs_to_the_optimum_of_what_it_is_told():
-    space, rng = Space(), np.random.default_rng(0)
-    score = hidden(space, rng)
+    rng = np.random.default_rng(0)
+    score = hidden(rng)
     search = Neighbourhood(random=500, climbs=12, climbers=50)
-    found = search.points([space], [], score, lambda point: False, rng)
+    found = search.points([SPACE], [], score, lambda point: False, rng)
     scores = score(found)
     assert (np.diff(scores) <= 0.0).all()
     assert len(set(found)) == len(found)
     assert scores[0] > 0.9
     # Of as many points at random, none comes near.
-    drawn = [(0, tuple(vector)) for vector in space.draw(len(found), rng).tolist()]
+    drawn = [(0, tuple(vector)) for vector in SPACE.draw(len(found), rng).tolist()]
     assert score(drawn).max() < 0.7
 
 
 def test_measured_points_lead_to_others_near_them_and_taken_ones_stay_out():
-    space, rng = Space(), np.random.default_rng(1)
-    [start] = space.draw(1, rng).tolist()
+    rng = np.random.default_rng(1)
+    [start] = SPACE.draw(1, rng).tolist()
     around = Neighbourhood(random=0, parents=1, children=200, most_steps=1, climbs=0)
     every = around.points(
-        [space], [(0, tuple(start))], lambda points: np.zeros(len(points)), {}.__contains__, rng
+        [SPACE], [(0, tuple(start))], lambda points: np.zeros(len(points)), {}.__contains__, rng
     )
     changed = [sum(a != b for a, b in zip(start, vector, strict=True)) for _, vector in every]
     assert every and set(changed) <= {0, 1}
     taken = set(every[:5])
     rest = around.points(
-        [space], [(0, tuple(start))], lambda p: np.zeros(len(p)), taken.__contains__, rng
+        [SPACE], [(0, tuple(start))], lambda p: np.zeros(len(p)), taken.__contains__, rng
     )
     assert not taken & set(rest)
 
@@ -185,16 +165,16 @@ def test_a_scaled_neighbourhood_has_fewer_points_of_each_origin():
 
 
 def test_trees_learn_where_the_fast_ones_are():
-    space, rng = Space(), np.random.default_rng(2)
-    score, encoding = hidden(space, rng), Encoding([space])
-    points = [(0, tuple(vector)) for vector in space.draw(600, rng).tolist()]
+    rng = np.random.default_rng(2)
+    score = hidden(rng)
+    points = [(0, tuple(vector)) for vector in SPACE.draw(600, rng).tolist()]
     known, asked = points[:400], points[400:]
     top = score(known).max()
-    model = BoostedTrees().fit(encoding.rows(known), score(known) / top, np.ones(400), seed=1)
-    predicted, truth = model.predict(encoding.rows(asked)), score(asked) / top
+    model = BoostedTrees().fit(rows_of(known), score(known) / top, np.ones(400), seed=1)
+    predicted, truth = model.predict(rows_of(asked)), score(asked) / top
     assert np.corrcoef(predicted, truth)[0, 1] > 0.6
-    again = BoostedTrees().fit(encoding.rows(known), score(known) / top, np.ones(400), seed=1)
-    np.testing.assert_array_equal(predicted, again.predict(encoding.rows(asked)))
+    again = BoostedTrees().fit(rows_of(known), score(known) / top, np.ones(400), seed=1)
+    np.testing.assert_array_equal(predicted, again.predict(rows_of(asked)))
 
 
 def test_trees_wait_for_enough_trials_and_for_a_valid_one():
