@@ -83,18 +83,12 @@ def test_stock_tune_tir_takes_the_parts_of_a_strategy(name, target, instant, tmp
 
 
 def test_tasks_of_a_network_are_tuned_each_with_a_policy_of_its_own(target, instant, tmp_path):
-    started = []
-
-    class Policy(ExploreThenCommit):
-        def start(self, sketches):
-            started.append(super().start(sketches))
-            return started[-1]
-
-    mine = Strategy("mine", proposer=Evolution(Policy(), blind_generations=0))
+    watched = Watched(ExploreThenCommit())
+    mine = Strategy("mine", proposer=Evolution(watched, blind_generations=0))
     database = tune_relax(target, tmp_path, instant, mine)
     assert len(database) == 16
-    assert len(started) == 2
-    assert all(chooser.decisions() for chooser in started)
+    assert len(watched.started) == 2
+    assert all(chooser.decisions() for chooser in watched.started)
 
 
 @pytest.mark.parametrize("name", ["draft", "draft+transfer"])
@@ -134,14 +128,8 @@ def tune_relax(target, folder, instant, strategy):
 
 def test_decisions_follow_what_was_measured(target, instant, tmp_path):
     """The same objects as in a bench: what the runner says reaches the sketch policy."""
-    started = []
-
-    class Policy(ExploreThenCommit):
-        def start(self, sketches):
-            started.append(super().start(sketches))
-            return started[-1]
-
-    mine = Strategy("mine", proposer=Evolution(Policy(0, 1), blind_generations=0))
+    watched = Watched(ExploreThenCommit(0, 1))
+    mine = Strategy("mine", proposer=Evolution(watched, blind_generations=0))
     tune_tir(
         MATMUL.tasks()[0].mod,
         target,
@@ -151,7 +139,7 @@ def test_decisions_follow_what_was_measured(target, instant, tmp_path):
         **instant,
         **tune_parts(mine, target),
     )
-    [chooser] = started
+    [chooser] = watched.started
     assert chooser.decisions()["phase"] == "exploit"
     assert any(mean for mean in chooser.decisions()["mean_gflops"])
 
@@ -181,23 +169,16 @@ def test_a_foreign_cost_model_is_asked_all_the_same(target, instant, tmp_path):
 
 def test_the_cost_model_of_the_parts_is_known_again(target, instant, tmp_path):
     """TVM hands it back as a stranger; whether it is trained yet decides how to search."""
-    decided = []
-
-    class Policy(Evolution):
-        def start(self, setup):
-            decided.append(super().start(setup))
-            return decided[-1]
-
-    policy = Policy(population=16, min_unmeasured=4, blind_generations=0)
-    mine = Strategy("mine", proposer=policy, cost_model=XGBoostModel(warmup_samples=8))
+    watched = Watched(Evolution(population=16, min_unmeasured=4, blind_generations=0))
+    mine = Strategy("mine", proposer=watched, cost_model=XGBoostModel(warmup_samples=8))
     work = str(tmp_path)
     mod = MATMUL.tasks()[0].mod
     parts = tune_parts(mine, target)
     tune_tir(mod, target, work, 8, num_trials_per_iter=8, **instant, **parts)
-    assert decided[0].decisions()["generations"] == 0
+    assert watched.started[0].decisions()["generations"] == 0
     parts["strategy"] = search_strategy(mine, cost_model=parts["cost_model"])
     tune_tir(mod, target, work, 8, num_trials_per_iter=8, **instant, **parts)
-    assert decided[1].decisions()["generations"] == 4
+    assert watched.started[1].decisions()["generations"] == 4
 
 
 def test_payloads_come_back_through_tune_tir(target, instant, tmp_path):

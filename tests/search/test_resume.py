@@ -45,7 +45,7 @@ def test_cost_model_measured_set_and_policies_are_rebuilt(unbuilding_engine, nam
     assert list(again.trials) == list(first.trials)
     assert again.best_gflops == first.best_gflops
     assert again.search_s == pytest.approx(first.search_s)
-    one, other = (proposer.decisions() for proposer in watched.proposers)
+    one, other = (proposer.decisions() for proposer in watched.started)
     sketch_policy = ("phase", "committed_sketch", "sketch_shares", "mean_gflops")
     told = [key for key in sketch_policy if key in one]
     assert len(told) == (4 if name == "etc" else 0)

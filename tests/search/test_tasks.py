@@ -180,11 +180,11 @@ def test_a_resumed_search_makes_no_design_space_before_it_is_due(unbuilding_engi
     watched = Watched(Registry().get(name).proposer)
     strategy = replace(Registry().get(name), proposer=watched)
     entries = stepped(search(unbuilding_engine, strategy), 1)
-    watched.proposers.clear()
+    watched.started.clear()
     again = search(unbuilding_engine, strategy, resumed=entries)
-    assert ["_space" in vars(one) for one in watched.proposers[:2]] == [True, False]
+    assert ["_space" in vars(one) for one in watched.started[:2]] == [True, False]
     stepped(again, 1)
-    assert "_space" in vars(watched.proposers[1])
+    assert "_space" in vars(watched.started[1])
 
 
 def test_rounds_of_another_task_are_refused(unbuilding_engine):
