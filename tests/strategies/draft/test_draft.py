@@ -16,7 +16,6 @@ from pytest_ansorbench.strategies import (
     Survey,
     XGBoostModel,
 )
-from pytest_ansorbench.strategies.program_maker import ProgramMaker
 from pytest_ansorbench.workloads import BatchMatmul
 from tests.strategies.setups import make_setup, observed
 
@@ -98,20 +97,6 @@ def test_a_first_batch_that_nothing_is_known_for_has_every_sketch(target):
     [batch], _, setup = search(target, PLAIN, trials=12)
     sketches = [candidate.payload["sketch"] for candidate in batch]
     assert {sketches.count(index) for index in range(len(setup.sketches))} <= {4, 5, 6}
-
-
-def test_a_small_space_is_searched_as_a_whole_and_then_ended(target):
-    rounds, proposer, setup = search(target, PLAIN, trials=10_000, round_trials=64, case=TINY)
-    assert proposer.propose(64) is None
-    maker, spaces = ProgramMaker(setup.context), proposer._space.spaces
-    everything = set()
-    for space in spaces:
-        for vector in space.every().tolist():
-            program = maker.replay(space.trace(tuple(vector)), 1)
-            if program is not None:
-                everything.add(program.fingerprint)
-    proposed = {candidate.fingerprint for batch in rounds for candidate in batch}
-    assert proposed == everything
 
 
 class Knowing:
