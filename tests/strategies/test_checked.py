@@ -16,7 +16,9 @@ from pytest_ansorbench.strategies import (
     NoModel,
     PairedMeasurement,
     RandomTraces,
+    RoundRobin,
     Strategy,
+    TargetSpace,
     XGBoostModel,
 )
 from pytest_ansorbench.strategies.checked import (
@@ -164,18 +166,6 @@ def test_a_policy_compares_if_the_strategys_own_does():
     assert e.value.__notes__ == ["while strategy 'mine' compared a candidate"]
 
 
-@pytest.mark.parametrize("value", [5, "yes", LastCheck])
-def test_a_last_check_is_one_or_none(value):
-    with pytest.raises(ValueError, match=r"bad last_check .*: expected LastCheck\(\) or None"):
-        Strategy("mine", proposer=RandomTraces(), last_check=value)
-
-
-@pytest.mark.parametrize("value", [30.0, "yes", BuildLimit])
-def test_a_build_limit_is_one_or_none(value):
-    with pytest.raises(ValueError, match=r"bad build_limit .*: expected BuildLimit\(\) or None"):
-        Strategy("mine", proposer=RandomTraces(), build_limit=value)
-
-
 @dataclasses.dataclass(frozen=True)
 class Giving:
     """A cost-model policy that gives what it is told to."""
@@ -210,9 +200,21 @@ def test_an_error_in_training_names_the_strategy():
     assert raised.value.__notes__ == ["while training the cost model of strategy 'mine'"]
 
 
-@pytest.mark.parametrize("slot", ["proposer", "cost_model", "measurement"])
-@pytest.mark.parametrize("value", [None, object(), XGBoostModel, FixedMeasurement])
-def test_a_strategy_is_made_of_policies(slot, value):
-    parts = {"proposer": RandomTraces(), slot: value}
-    with pytest.raises(ValueError, match=rf"bad {slot} .*: expected an object with a method"):
-        Strategy("mine", **parts)
+@pytest.mark.parametrize(
+    ("slot", "expected", "others"),
+    [
+        ("proposer", "an object with a method start", [None]),
+        ("cost_model", "an object with a method start", [None]),
+        ("space", "an object with a method start", [None]),
+        ("measurement", "an object with a method measure", [None]),
+        ("scheduler", "an object with a method next_task", []),
+        ("last_check", r"LastCheck\(\) or None", [BuildLimit()]),
+        ("build_limit", r"BuildLimit\(\) or None", [30.0, LastCheck()]),
+    ],
+)
+def test_a_strategy_is_made_of_policies(slot, expected, others):
+    classes = [XGBoostModel, FixedMeasurement, TargetSpace, RoundRobin, LastCheck, BuildLimit]
+    for value in [3, "yes", object(), *classes, *others]:
+        parts = {"proposer": RandomTraces(), slot: value}
+        with pytest.raises(ValueError, match=rf"^bad {slot} .*: expected {expected}"):
+            Strategy("mine", **parts)

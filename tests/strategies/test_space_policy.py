@@ -202,9 +202,3 @@ def test_an_error_of_a_rule_says_whose_it_is(unbuilding_engine):
     with pytest.raises(Exception, match="planted") as raised:
         search(replace(RANDOM, name="mine", space=Broken()), unbuilding_engine)
     assert raised.value.__notes__ == ["while making the sketches of strategy 'mine'"]
-
-
-@pytest.mark.parametrize("space", [None, TargetSpace, "llvm"])
-def test_a_strategy_has_a_space(space):
-    with pytest.raises(ValueError, match=r"^bad space .*: expected an object with a method start"):
-        replace(RANDOM, space=space)
