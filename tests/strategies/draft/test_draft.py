@@ -129,20 +129,28 @@ def known_throughput(schedule):
 
 @pytest.mark.parametrize("model", [XGBoostModel, Knowing])
 def test_a_resumed_search_goes_on_as_if_nothing_had_happened(target, model):
-    setup, other = (make_setup(target, case=MATMUL, cost_model=model(), seed=5) for _ in range(2))
-    first, again = BRIEF.start(setup), BRIEF.start(other)
-    rounds, states = [], []
+    setups = [make_setup(target, case=MATMUL, cost_model=model(), seed=5) for _ in range(2)]
+    rounds, _ = resumed(BRIEF, *setups)
+    assert ("surveyed" in rounds[0][0].payload) == (model is Knowing)
+
+
+def resumed(policy, setup, other):
+    """Four rounds of a search, and two proposers: its own, and one resumed before the last."""
+    first, again = policy.start(setup), policy.start(other)
+    rounds = []
     for _ in range(4):
-        states.append(setup.rng.bit_generator.state)
+        state = setup.rng.bit_generator.state
         rounds.append(first.propose(12))
         told(first, rounds[-1])
-    assert ("surveyed" in rounds[0][0].payload) == (model is Knowing)
-    again.recall([candidate for candidates in rounds[:3] for candidate in candidates])
-    for candidates in rounds[:3]:
+    *before, last = rounds
+    again.recall([candidate for candidates in before for candidate in candidates])
+    for candidates in before:
         told(again, candidates)
-    other.rng.bit_generator.state = states[3]
-    payloads = [candidate.payload for candidate in again.propose(12)]
-    assert payloads == [candidate.payload for candidate in rounds[3]]
+    other.rng.bit_generator.state = state
+    batch = again.propose(12)
+    assert [one.payload for one in batch] == [one.payload for one in last]
+    told(again, batch)
+    return rounds, (first, again)
 
 
 def test_a_cost_model_that_is_trained_beforehand_is_asked_before_anything_is_measured(target):
