@@ -8,13 +8,12 @@ import numpy as np
 import pytest
 
 from pytest_ansorbench.environment import resolve_target
-from pytest_ansorbench.strategies import ProgramMaker, TargetSpace
 from pytest_ansorbench.strategies.decisions.encoding import kinds_of
 from pytest_ansorbench.strategies.decisions.gpu_blocks import GpuBlock
 from pytest_ansorbench.strategies.decisions.space import allowed
-from pytest_ansorbench.strategies.decisions.traced import TracedSpace
 from pytest_ansorbench.workloads.operators.batch_matmul import BatchMatmul
 from pytest_ansorbench.workloads.operators.softmax import Softmax
+from tests.strategies.setups import spaces_of
 
 CASES = [BatchMatmul(batch=1, m=96, n=64, k=96), Softmax(m=32, n=64)]
 
@@ -34,17 +33,6 @@ def _no_intrinsics():
         yield
 
 
-def spaces_of(target, case):
-    from tvm.s_tir.meta_schedule import TuneContext
-
-    [task] = case.tasks()
-    generator = TargetSpace().start(target)
-    context = TuneContext(task.mod, target=target, space_generator=generator, rand_state=1)
-    sketches = context.generate_design_space()
-    maker = ProgramMaker(context)
-    return maker, [TracedSpace(at, sketch, maker) for at, sketch in enumerate(sketches)]
-
-
 def uniform(space, count):
     sizes = [knob.size for knob in space.knobs]
     rng = np.random.default_rng(0)
@@ -53,7 +41,7 @@ def uniform(space, count):
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
 def test_what_is_told_by_decisions_is_no_program(gpu, case):
-    maker, spaces = spaces_of(gpu, case)
+    spaces, maker, _ = spaces_of(gpu, case)
     for space in spaces:
         vectors = uniform(space, 40)
         fits = space.allowed(vectors)
@@ -62,7 +50,7 @@ def test_what_is_told_by_decisions_is_no_program(gpu, case):
 
 
 def test_what_is_drawn_fits_and_has_what_it_asks_for_as_features(gpu):
-    maker, [space, *_] = spaces_of(gpu, CASES[0])
+    [space, *_], maker, _ = spaces_of(gpu, CASES[0])
     assert not space.allowed(uniform(space, 64)).all()
     drawn = space.draw(32, np.random.default_rng(1))
     assert drawn.shape == (32, len(space.knobs)) and space.allowed(drawn).all()
@@ -80,7 +68,7 @@ def test_what_is_drawn_fits_and_has_what_it_asks_for_as_features(gpu):
 
 
 def test_on_a_cpu_everything_is_allowed_and_kinds_are_others(gpu, target):
-    _, on_cpu = spaces_of(target, CASES[1])
-    _, on_gpu = spaces_of(gpu, CASES[1])
+    on_cpu, *_ = spaces_of(target, CASES[1])
+    on_gpu, *_ = spaces_of(gpu, CASES[1])
     assert all(space.allowed(uniform(space, 8)).all() for space in on_cpu)
     assert not {*kinds_of(on_cpu)} & {*kinds_of(on_gpu)}
