@@ -37,11 +37,9 @@ def target():
 @pytest.fixture(scope="session")
 def landscape_file(target, tmp_path_factory):
     """A landscape of a tiny matmul, recorded on an engine whose latencies are made up."""
-    from tests.fast_engine import FastEngine
-    from tests.landscapes.recorded import MACHINE, recorded
+    from tests.landscapes.recorded import made_up, recorded
 
-    with FastEngine(target, compiles=False) as engine:
-        engine.machine = {**engine.machine, **MACHINE}
+    with made_up(target) as engine:
         return recorded(engine, tmp_path_factory.mktemp("landscapes"))
 
 

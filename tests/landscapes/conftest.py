@@ -1,16 +1,13 @@
-"""An engine whose latencies are made up, to record landscapes on."""
+"""An engine to record landscapes on."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.fast_engine import FastEngine
-from tests.landscapes.recorded import MACHINE
+from tests.landscapes.recorded import made_up
 
 
 @pytest.fixture
 def made_up_engine(target):
-    """It says what a machine is."""
-    with FastEngine(target, compiles=False) as started:
-        started.machine = {**started.machine, **MACHINE}
+    with made_up(target) as started:
         yield started

@@ -8,13 +8,20 @@ from pathlib import Path
 from pytest_ansorbench.landscapes.recording import Effort, record
 from pytest_ansorbench.landscapes.records import Landscape
 from pytest_ansorbench.workloads import BatchMatmul
+from tests.fast_engine import FastEngine
 from tests.pages import REPOSITORY
 
 LANDSCAPES = REPOSITORY / "docs" / "results" / "landscapes"
 """Those that ship."""
 CASE = BatchMatmul(batch=1, m=16, n=16, k=16)
 EFFORT = Effort(points=90, scouts=4)
-MACHINE = {"system": "Linux", "cpu": "made up"}
+
+
+def made_up(target) -> FastEngine:
+    """An engine whose latencies and machine are made up."""
+    engine = FastEngine(target, compiles=False)
+    engine.machine = {**engine.machine, "system": "Linux"}
+    return engine
 
 
 def recorded(engine, folder, *, case=CASE, effort=EFFORT, tell=lambda advance: None) -> Path:

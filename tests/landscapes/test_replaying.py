@@ -38,7 +38,7 @@ from pytest_ansorbench.strategies import (
 from pytest_ansorbench.strategies.proposer import DecisionPolicy
 from tests.landscapes.recorded import LANDSCAPES, timed
 from tests.pages import REPOSITORY, page
-from tests.strategies.point_searches import brief
+from tests.strategies.point_searches import brief, needing
 from tests.synthetic import make_judged, with_runs
 
 OF_PROGRAMS = ("autotvm-loops", "autotvm-relations", "autotvm-treegru")
@@ -48,10 +48,6 @@ NAMES = [
     for one in Registry()
     if isinstance(one.proposer, DecisionPolicy) and one.name not in OF_PROGRAMS
 ]
-absent = pytest.mark.skipif(find_spec("optuna") is None, reason="Optuna is not installed")
-every_search = pytest.mark.parametrize(
-    "name", [pytest.param(one, marks=absent) if one == "tpe" else one for one in NAMES]
-)
 WHOLE = Plan(trials=1_000, round_trials=16, repeats=1)
 
 
@@ -116,7 +112,7 @@ def test_budgets_of_recorded_seconds_are_kept(landscape):
     assert all(one.propose_s == one.learn_s == 0.0 for one in run.rounds)
 
 
-@every_search
+@needing(NAMES)
 def test_the_same_seed_is_the_same_run_and_another_one_is_not(landscape, name):
     plan = replace(WHOLE, trials=24, repeats=2)
     one, other = (runs_of(landscape, name, plan=plan) for _ in range(2))

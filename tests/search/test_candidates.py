@@ -9,7 +9,6 @@ import zlib
 
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from pytest_ansorbench.packed import PackedError
 from pytest_ansorbench.search.candidates import pack, select, unpack
@@ -18,13 +17,7 @@ from tests.faults import module
 from tests.proposers import QUICK
 from tests.search.rounds import searching, stepped
 from tests.strategies.setups import MATMUL
-
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
-    | st.text(),
-    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
-    max_leaves=8,
-)  # fmt: skip
+from tests.test_codec import JSON_VALUES
 
 
 def fine(payload=None):
@@ -34,7 +27,7 @@ def fine(payload=None):
 
 
 @settings(deadline=None)  # the first program is parsed, which takes a second
-@given(payload=JSON)
+@given(payload=JSON_VALUES)
 def test_a_payload_comes_back_equal(payload):
     text = pack([fine(payload), fine()])
     first, second = unpack(text, None)

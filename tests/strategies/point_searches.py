@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from importlib.util import find_spec
 from itertools import islice
 
 import numpy as np
+import pytest
 
 from pytest_ansorbench.strategies import (
     AutoTVM,
@@ -28,6 +30,17 @@ SMALLER = BatchMatmul(batch=1, m=2, n=2, k=2)
 """The same of 128 points."""
 SMALL_GRU = {"embedded": 16, "hidden": 16, "steps": 4}
 """Of a network that takes no time, and learns nothing."""
+
+
+def needing(names):
+    """Searches by name, without those whose library is not installed."""
+    libraries = {"tpe": "optuna", "autotvm-treegru": "torch"}
+
+    def marks(name):
+        absent = name in libraries and find_spec(libraries[name]) is None
+        return [pytest.mark.skip(reason=f"{libraries[name]} is not installed")] if absent else []
+
+    return pytest.mark.parametrize("name", [pytest.param(one, marks=marks(one)) for one in names])
 
 
 def design_space(target, case=SMALL) -> TracedDesign:

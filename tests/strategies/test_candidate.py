@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from pytest_ansorbench.strategies import BadAnswer, Candidate
 from pytest_ansorbench.strategies.checked import checked_proposal
 from tests.faults import module
+from tests.test_codec import JSON_VALUES
 
 
 @pytest.fixture
@@ -35,16 +35,8 @@ def test_candidates_are_told_apart_even_if_they_are_alike(schedule):
     assert len({one, other}) == 2
 
 
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
-    | st.text(),
-    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
-    max_leaves=8,
-)  # fmt: skip
-
-
 @settings(deadline=None)  # the first program is parsed, which takes a second
-@given(payload=JSON)
+@given(payload=JSON_VALUES)
 def test_json_payloads_are_taken_as_they_are(payload):
     from tvm.s_tir import Schedule
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
-from importlib.util import find_spec
 from itertools import islice
 
 import numpy as np
@@ -34,23 +33,13 @@ from tests.strategies.point_searches import (
     brief,
     design_space,
     every_point,
+    needing,
     searched,
 )
 from tests.strategies.setups import FAMILIES, spaces_of, unchecked_tasks
 
 SEARCHES = [one.name for one in Registry() if isinstance(one.proposer, PointSearchPolicy)]
 BLACK_BOXES = ["genetic", "grid", "annealing", "droplet", "bandit", "tpe"]
-
-
-def needing(names):
-    """Searches by name, without those whose library is not installed."""
-    libraries = {"tpe": "optuna", "autotvm-treegru": "torch"}
-
-    def marks(name):
-        absent = name in libraries and find_spec(libraries[name]) is None
-        return [pytest.mark.skip(reason=f"{libraries[name]} is not installed")] if absent else []
-
-    return pytest.mark.parametrize("name", [pytest.param(one, marks=marks(one)) for one in names])
 
 
 every_search = needing(SEARCHES)

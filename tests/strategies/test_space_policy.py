@@ -23,7 +23,7 @@ from pytest_ansorbench.strategies import (
 from pytest_ansorbench.workloads import Conv2d, Softmax
 from tests.search.rounds import finished, searching, stepped
 from tests.spaces import Broken, Empty, Named, Paralleling, Recomputing, Tensorizing
-from tests.strategies.decisions.test_tensorized import DENSE
+from tests.strategies.decisions.test_tensorized import DENSE, kinds_in
 from tests.strategies.setups import MATMUL, context_of, make_setup, unchecked_tasks
 
 SOFTMAX = Softmax(m=32, n=32)
@@ -51,10 +51,6 @@ def kinds(rules):
 def instructions(setup):
     """What the sketches of a task do, by the names of TVM's instructions."""
     return {kind for sketch in setup.sketches for kind in kinds_in(sketch.trace)}
-
-
-def kinds_in(trace):
-    return [str(one.kind.name) for one in trace.insts]
 
 
 def fingerprints(target, case, space):

@@ -64,7 +64,7 @@ def vectors_of(space, number=8):
     return [*map(tuple, space.draw(number, np.random.default_rng(0)).tolist())]
 
 
-def kinds(trace):
+def kinds_in(trace):
     return [str(one.kind.name) for one in trace.insts]
 
 
@@ -73,13 +73,13 @@ def test_decisions_leave_the_intrinsic_whole(tensorizing):
     index = SketchIndex(setup.sketches)
     assert len(spaces) == 3
     for space, sketch in zip(spaces, setup.sketches, strict=True):
-        assert kinds(sketch.trace).count("Blockize") == 1
+        assert kinds_in(sketch.trace).count("Blockize") == 1
         tiled = [math.prod(one.decision(0)) for one in space.knobs if isinstance(one, TileKnob)]
         assert tiled == [32, 4, 1, 8, 1]  # of loops of 32, 4, 16, 8 and 4 steps
         for vector in vectors_of(space):
             program = space.program(vector, maker)
             assert program is not None
-            assert kinds(program.trace).count("Tensorize") == 1
+            assert kinds_in(program.trace).count("Tensorize") == 1
             assert space.vector_in(program.trace) == vector
             assert index.of(program.trace) == space.index
 
