@@ -15,7 +15,7 @@ RESULTS: Final = ROOT / "docs" / "results"
 
 def bench(
     output: Path, *words: str, tests: str = "bench_cases", plugin: str = "", **options: object
-) -> int:
+) -> None:
     """Run a session into a result, from the checkout; a broken gate is an outcome.
 
     Args:
@@ -25,9 +25,6 @@ def bench(
         plugin: A script of this folder that is a plugin of the session.
         options: Options of `--ansor-NAME VALUE`; an underscore in a name is a hyphen. Paths are
             told from the checkout on, lest the result names a folder of this machine.
-
-    Returns:
-        1 if a gate is broken, else 0.
 
     Raises:
         SystemExit: It failed.
@@ -47,7 +44,6 @@ def bench(
     ).returncode
     if code not in (0, 1) or not output.exists():
         raise SystemExit(code)
-    return code
 
 
 def to_resume(storage: Path) -> list[str]:
