@@ -7,7 +7,6 @@
   seconds that the former took, and for 2 s. Whatever the ratio is but 1 is noise.
 - Kernels whose work differs by 1, 2 and 5%, and whether an arm is favoured by its place.
 - One kernel for 20 s: how far it scatters, and for how long.
-- Kernels whose threads busy-wait between slices, as TVM's do, and kernels whose threads sleep.
 
 25 minutes at full size. With `--json`, the same command goes on where it was interrupted.
 """
@@ -16,13 +15,11 @@ from __future__ import annotations
 
 import argparse
 import math
-import os
 import time
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
-from unittest.mock import patch
 
 from noise_report import OPERATORS, OTHER_PERCENT, draw_figures, report
 from notebook import Notebook
@@ -54,7 +51,6 @@ WAYS: Final[Mapping[str, SideBySide]] = {
 
 PIECES: Final = 100
 """Of the kernel that others of known work are compared with."""
-FEW_PIECES: Final = 13
 PIECE: Final = 64
 """Rows and columns of the matrices of a piece, which stay in a core's first cache."""
 VECTOR: Final = 16
@@ -67,7 +63,6 @@ LINEUPS: Final[Mapping[str, tuple[Sequence[int], SideBySide]]] = {
 
 MEMORY_S: Final = 20.0
 MEMORY_SLICE_S: Final = 0.003
-WAITING_EFFORT: Final = SideBySide(precision=0.0, turns=Span(30, 30), sets=Span(1, 1))
 
 
 def main() -> None:
@@ -79,8 +74,8 @@ def main() -> None:
     given = parser.parse_args()
     notebook = Notebook(given.json)
     with local_engine(None, EngineSettings()) as engine:
-        for part in (measure_noise, measure_work, measure_waiting):
-            part(engine, notebook, given.measurements)
+        measure_noise(engine, notebook, given.measurements)
+        measure_work(engine, notebook, given.measurements)
         notebook.fill(partial(trace, engine), part="memory")
     print(report(notebook.pieces))
     if given.figures:
@@ -196,17 +191,6 @@ def measure_work(engine: LocalEngine, notebook: Notebook, measurements: int) -> 
         for lineup, (pieces, effort) in LINEUPS.items():
             measure = partial(side_by_side, engine, pieceworks(engine, pieces), None, effort)
             notebook.fill(measure, part="work", lineup=lineup, number=number)
-
-
-def measure_waiting(engine: LocalEngine, notebook: Notebook, measurements: int) -> None:
-    """A small and a large kernel, whose threads busy-wait, and whose threads sleep at once."""
-    sleep = patch.dict(os.environ, {"TVM_THREAD_POOL_SPIN_COUNT": "0"})
-    with sleep, local_engine(None, EngineSettings()) as sleeping:
-        for number in range(measurements):
-            for threads, one in (("spinning", engine), ("sleeping", sleeping)):
-                kernels = pieceworks(one, [FEW_PIECES, PIECES])
-                measure = partial(side_by_side, one, kernels, None, WAITING_EFFORT)
-                notebook.fill(measure, part="waiting", threads=threads, number=number)
 
 
 def trace(engine: LocalEngine) -> dict[str, Any]:

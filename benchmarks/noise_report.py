@@ -45,7 +45,7 @@ Piece = Mapping[str, Any]
 
 def report(pieces: Sequence[Piece]) -> str:
     """Everything as text: a paragraph for each part that there is."""
-    parts = (noise_text, work_text, place_text, memory_text, waiting_text)
+    parts = (noise_text, work_text, place_text, memory_text)
     texts = [text for part in parts if (text := part(pieces))]
     measured_s = math.fsum(piece["seconds"] for piece in pieces)
     busy = max((piece["busy_cores"] for piece in pieces), default=math.nan)
@@ -242,23 +242,6 @@ def autocorrelation(values: np.ndarray[Any, np.dtype[Any]], lags: int) -> list[f
     variance = float(centred @ centred)
     sums = [float(centred[: len(centred) - lag] @ centred[lag:]) for lag in range(lags + 1)]
     return [one / variance if variance else 0.0 for one in sums]
-
-
-def waiting_text(pieces: Sequence[Piece]) -> str:
-    """What threads that sleep do to a small and to a large kernel."""
-    found = [
-        [piece["levels_s"] for piece in of(pieces, part="waiting", threads=threads)]
-        for threads in ("spinning", "sleeping")
-    ]
-    if not all(found):
-        return ""
-    spinning, sleeping = (np.median(levels, axis=0) for levels in found)
-    small, large = (
-        f"{slow / fast:.2f} times as slow ({1e3 * slow:.4f} and {1e3 * fast:.4f} ms)"
-        for slow, fast in zip(sleeping, spinning, strict=True)
-    )
-    title = "Threads that sleep at once, to threads that busy-wait"
-    return f"{title}: small kernel {small}, large {large}"
 
 
 def draw_figures(pieces: Sequence[Piece], folder: Path) -> None:

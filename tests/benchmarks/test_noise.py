@@ -107,15 +107,6 @@ def test_autocorrelation_forgets(tables: Any) -> None:
     assert "autocorrelation" in tables.memory_text([trace(np.exp(np.array(values) / 100))])
 
 
-def test_threads_that_sleep_are_compared_with_threads_that_wait(tables: Any) -> None:
-    pieces = [
-        piece(part="waiting", threads="spinning", levels_s=[1e-5, 1e-3]),
-        piece(part="waiting", threads="sleeping", levels_s=[2.5e-5, 1e-3]),
-    ]
-    assert "small kernel 2.50 times as slow (0.0250 and 0.0100 ms)" in tables.waiting_text(pieces)
-    assert tables.waiting_text(pieces[:1]) == ""
-
-
 def test_figures_are_drawn_from_the_pieces(tables: Any, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     latencies_s = np.exp(np.random.default_rng(0).normal(-7, 0.1, 1000))

@@ -39,7 +39,7 @@ class LocalEngine(ForkingEngine):
     compare its output, and exit. A program that is kept is a process that sleeps; with cold caches
     none is kept. Side by side, waiting processes are suspended: otherwise TVM's threads would
     busy-wait beside the others' slices. Threads that sleep at once (`TVM_THREAD_POOL_SPIN_COUNT=0`)
-    make small kernels slower: docs/measurement.md.
+    make small kernels slower: docs/results/noise.txt.
 
     Kernels for CUDA are compiled here likewise, and run on the first GPU that CUDA shows. A process
     begins to use it when it makes its arguments, and has a context of its own until it exits: what
