@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from tvm.s_tir.meta_schedule.database import Database
     from tvm.target import Target
 
-    from pytest_ansorbench.workloads.case import NetworkCase
-
 TURNS: Final = 30
 INFERENCES_A_TURN: Final = 10
 BUSY_S: Final = 0.5
@@ -117,17 +115,13 @@ def compared(name: str, path: Path) -> str:
     return f"{title}\n{table}\nthe bench's own build, now over then: {said:.3f}"
 
 
-def bench_build(case: NetworkCase, result: Result, target: Target) -> VirtualMachine:
-    """The network with the result's schedules of it in their places."""
+def bench_build(case: Network, result: Result, target: Target) -> VirtualMachine:
+    """The network with the result's schedules in their places."""
     import tvm
     from tvm import relax
 
     tasks = case.tasks()
-    found: dict[int, Any] = {
-        winner.place: winner.candidate().mod
-        for winner in winners_of(result)
-        if winner.case == case.id
-    }
+    found: dict[int, Any] = {one.place: one.candidate().mod for one in winners_of(result)}
     scheduled = [found.get(place) for place in range(len(tasks))]
     program = with_schedules(case.program(), tasks, scheduled)
     return relax.VirtualMachine(network_executable(program, target), tvm.cpu())
