@@ -78,56 +78,28 @@ class Credulous(Prior):
         return 1.0
 
 
-def lean(policy: Draft) -> Draft:
-    """Without siblings."""
-    return replace(policy, siblings=None)
-
-
 def pytest_ansorbench_strategies(config: object) -> Sequence[Strategy]:
     """The variants, and controls that differ from stock searches in measurement alone."""
     draft = Registry().get("draft")
     policy = draft.proposer
     assert isinstance(policy, Draft)
-    variants = {
-        "guessed": replace(policy, model=Guesses()),
-        "tall": replace(policy, model=BoostedTrees(depth=4, trees=100)),
-        "lonely": replace(policy, siblings=None),
-        "equal": replace(policy, sharing=SharpeningShares(sharpen_trials=10**9)),
-        "whole": replace(policy, growth=1e9),
-        "random-first": replace(policy, vector_units=None),
-        "greedy": replace(policy, random_share=0.0),
-        "far": replace(policy, neighbourhood=Neighbourhood(children=0)),
-        "lean": lean(policy),
-        "bare": replace(lean(policy), sharing=SharpeningShares(sharpen_trials=10**9)),
-    }
-    transfer = Registry().get("draft+transfer")
-    assert isinstance(transfer.proposer, Draft)
-    experienced = {
-        "transfer": replace(policy, experience=Experience()),
-        "inverted": replace(policy, experience=Inverted()),
-        "partial": replace(policy, experience=Partial()),
-    }
-    credulous = {
-        name: replace(proposer, prior=Credulous()) for name, proposer in experienced.items()
+    proposers = {
+        "draft+inverted": replace(policy, experience=Inverted()),
+        "draft+partial": replace(policy, experience=Partial()),
+        "credulous+inverted": replace(policy, experience=Inverted(), prior=Credulous()),
+        "draft-guessed": replace(policy, model=Guesses()),
+        "draft-tall": replace(policy, model=BoostedTrees(depth=4, trees=100)),
+        "draft-lonely": replace(policy, siblings=None),
+        "draft-equal": replace(policy, sharing=SharpeningShares(sharpen_trials=10**9)),
+        "draft-whole": replace(policy, growth=1e9),
+        "draft-random-first": replace(policy, vector_units=None),
+        "draft-greedy": replace(policy, random_share=0.0),
+        "draft-far": replace(policy, neighbourhood=Neighbourhood(children=0)),
     }
     return [
         *(
-            replace(draft, name=f"draft+{name}", proposer=experienced[name], description="")
-            for name in ("inverted", "partial")
-        ),
-        *(
-            replace(draft, name=f"credulous+{name}", proposer=proposer, description="")
-            for name, proposer in credulous.items()
-        ),
-        *(
-            replace(draft, name=f"draft-{name}", proposer=proposer, description="")
-            for name, proposer in variants.items()
-        ),
-        replace(
-            transfer,
-            name="draft+transfer-lean",
-            proposer=lean(transfer.proposer),
-            description="",
+            replace(draft, name=name, proposer=proposer, description="")
+            for name, proposer in proposers.items()
         ),
         replace(draft, name="draft-fixed", measurement=FixedMeasurement(), description=""),
         # A control: `default` without a genetic search before its cost model is trained.
