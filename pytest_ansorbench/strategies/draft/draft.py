@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -21,7 +22,7 @@ from pytest_ansorbench.strategies.decisions.model import (
     DecisionModelPolicy,
 )
 from pytest_ansorbench.strategies.decisions.replays import Drafted, Replays
-from pytest_ansorbench.strategies.decisions.space import by_sketch, shared_out
+from pytest_ansorbench.strategies.decisions.space import Point, by_sketch, shared_out
 from pytest_ansorbench.strategies.draft.evidence import Evidence
 from pytest_ansorbench.strategies.draft.expectation import expected_gain
 from pytest_ansorbench.strategies.draft.neighbourhood import Neighbourhood
@@ -29,7 +30,7 @@ from pytest_ansorbench.strategies.draft.prior import Prior, Weighed
 from pytest_ansorbench.strategies.draft.sharing import SharpeningShares
 from pytest_ansorbench.strategies.draft.siblings import Family, Pooled, Siblings
 from pytest_ansorbench.strategies.draft.survey import Survey
-from pytest_ansorbench.strategies.draft.vector_units import VectorUnits
+from pytest_ansorbench.strategies.draft.vector_units import Guess, VectorUnits
 from pytest_ansorbench.strategies.errors import (
     require_at_least,
     require_kind_or_none,
@@ -136,7 +137,7 @@ class _Draft:
         return self._setup.design_space()
 
     @cached_property
-    def _guess(self) -> DecisionModel | None:
+    def _guess(self) -> Guess | None:
         """A guess from lanes and registers, for a task without measurements; perhaps None."""
         policy, space = self._policy.vector_units, self._space
         nests = [one.nests for one in space.spaces]
@@ -162,8 +163,8 @@ class _Draft:
         if model is None:
             picks = replays.strangers(wanted, self._rng, shares)
         else:
-            randoms = int(self._rng.binomial(wanted, policy.random_share))
-            picks = self._drafts(model, wanted - randoms, shares)
+            explored = int(self._rng.binomial(wanted, policy.random_share))
+            picks = self._drafts(model, wanted, explored, shares)
             if strangers := wanted - len(picks):
                 picks += replays.strangers(strangers, self._rng)
         if not picks:
@@ -329,9 +330,9 @@ class _Draft:
         return Pooled(len(trust), model)
 
     def _drafts(
-        self, model: DecisionModel, wanted: int, shares: NDArray[np.float64]
+        self, model: DecisionModel, wanted: int, explored: int, shares: NDArray[np.float64]
     ) -> list[Drafted]:
-        """The most promising programs, by the model."""
+        """The most promising programs, by the model, and of blocks that were tried least."""
         share = min(1.0, self._trials_to_expect / self._policy.full_trials)
         ranked = self._policy.neighbourhood.scaled(share).points(
             self._space.spaces,
@@ -340,12 +341,35 @@ class _Draft:
             self._replays.taken.__contains__,
             self._rng,
         )
-        order = shared_out(ranked, shares)
-        picks = self._replays.programs(order, wanted)
+        replays = self._replays
+        strangers = replays.programs(iter(self._least_tried(ranked)), explored)
+        rest = (point for point in shared_out(ranked, shares) if point not in replays.taken)
+        picks = replays.programs(rest, wanted - explored)
         if not picks:
-            return []
+            return strangers
         predicted = model.predict(self._space.rows([one.point for one in picks]))
         return [
             replace(one, predicted=value)
             for one, value in zip(picks, predicted.tolist(), strict=True)
-        ]
+        ] + strangers
+
+    def _least_tried(self, ranked: Sequence[Point]) -> list[Point]:
+        """The first point of each block of registers: those first that the guess likes, untried.
+
+        A model that has seen a block only in bad company believes that it is bad. None without a
+        guess, which says which blocks there are.
+        """
+        guess = self._guess
+        if guess is None or not ranked:
+            return []
+        rows = self._space.rows(ranked)
+        measured = self._space.rows([point for point, _ in self._known.gflops])
+        tried = Counter(map(tuple, guess.blocks(measured).tolist()))
+        first: dict[tuple[float, ...], int] = {}
+        for at, block in enumerate(map(tuple, guess.blocks(rows).tolist())):
+            first.setdefault(block, at)
+        liked = guess.predict(rows[list(first.values())])
+        crowded = [1 + tried[block] for block in first]
+        order = np.argsort(-liked / crowded, kind="stable").tolist()
+        places = list(first.values())
+        return [ranked[places[at]] for at in order]

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pytest_ansorbench.strategies.decisions.footprints import Nest
-from pytest_ansorbench.strategies.decisions.model import DecisionModel
 from pytest_ansorbench.strategies.decisions.registers import Registers
 from pytest_ansorbench.strategies.errors import require_positive
 
@@ -46,7 +45,7 @@ class VectorUnits:
         nests: Sequence[Sequence[Nest]],
         columns: Sequence[str],
         registers: Registers | None,
-    ) -> DecisionModel | None:
+    ) -> Guess | None:
         """The guess for a task; the last column of its rows is the sketch.
 
         None where no sketch has a tiled block, and for other targets than CPUs.
@@ -54,7 +53,7 @@ class VectorUnits:
         if not any(nests) or registers is None:
             return None
         place = {name: index for index, name in enumerate(columns)}
-        return _Guess(
+        return Guess(
             self,
             registers.vector_bytes,
             registers.count * registers.vector_bytes,
@@ -63,7 +62,9 @@ class VectorUnits:
 
 
 @dataclass(frozen=True, eq=False)
-class _Guess:
+class Guess:
+    """The guess for the points of a task."""
+
     policy: VectorUnits
     vector_bytes: int
     register_bytes: int
@@ -90,6 +91,11 @@ class _Guess:
                 lanes = self.vector_bytes / 4
                 throughput[mine] = np.sqrt(self._cycles_a_step(lanes) / self._cycles_a_step(1.0))
         return throughput
+
+    def blocks(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
+        """What tells points' blocks of registers apart, shape (points, columns)."""
+        places = sorted({place for of in self.nests for one in of for place in one[:2]})
+        return np.nan_to_num(rows[:, places])
 
     def _lanes(self, nest: Nest) -> float:
         return max(1.0, self.vector_bytes / nest.item_bytes)
