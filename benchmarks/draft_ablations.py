@@ -93,7 +93,7 @@ def pytest_ansorbench_strategies(config: object) -> Sequence[Strategy]:
         "draft-equal": replace(policy, sharing=SharpeningShares(sharpen_trials=10**9)),
         "draft-whole": replace(policy, growth=1e9),
         "draft-random-first": replace(policy, vector_units=None),
-        "draft-greedy": replace(policy, random_share=0.0),
+        "draft-greedy": replace(policy, explored_share=0.0),
         "draft-far": replace(policy, neighbourhood=Neighbourhood(children=0)),
     }
     return [

@@ -1,12 +1,14 @@
 """What `ansor-bench tune` makes of networks, beside other libraries.
 
-    python benchmarks/tuned.py [--case ID,ID] [--rewrite NAME,NAME] [--trials N/task] [--into FILE]
+    python benchmarks/tuned.py [--case ID,ID] [--rewrite NAME,NAME] [--trials N/task] [--seed N]
+                               [--against LIBRARY,LIBRARY] [--into FILE]
 
 Each network is written as PyTorch has it (`torch.export.save`) and tuned from that file, once for
-each rewrite, beside ONNX Runtime and PyTorch. The sentences that the command ends with are added to
-docs/results/tuned.txt, results are kept in docs/results/tuned/. How latency falls over the seconds:
+each rewrite, beside ONNX Runtime, OpenVINO and PyTorch. The sentences that the command ends with
+are added to docs/results/tuned.txt, results are kept in docs/results/tuned/. How latency falls over
+the seconds:
 
-    ansor-bench plot latency-time docs/results/tuned/NETWORK-REWRITE.json.gz -o NETWORK.svg
+    ansor-bench plot latency-time docs/results/tuned/NETWORK-REWRITE-SEED.json.gz -o NETWORK.svg
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -43,29 +46,31 @@ def main() -> None:
     parser.add_argument("--case", default=NETWORKS)
     parser.add_argument("--rewrite", default=TUNING_REWRITE)
     parser.add_argument("--trials", default=TUNING_TRIALS)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--against", default="onnxruntime,openvino,torch")
     parser.add_argument("--into", type=Path, default=RESULTS / "tuned.txt", metavar="FILE")
     given = parser.parse_args()
     for case in given.case.split(","):
         for rewrite in given.rewrite.split(","):
-            kept = given.into.with_suffix("") / f"{case}-{rewrite}.json.gz"
-            told = tuned(case, rewrite, given.trials, kept)
+            kept = given.into.with_suffix("") / f"{case}-{rewrite}-{given.seed}.json.gz"
+            words = ["--rewrite", rewrite, "--trials", given.trials, "--seed", str(given.seed)]
+            told = tuned(case, [*words, "--against", given.against], kept)
             print(told, end="", flush=True)
             with given.into.open("a", encoding="utf-8") as stream:
                 stream.write(told)
 
 
-def tuned(name: str, rewrite: str, trials: str, kept: Path) -> str:
-    """The sentence on a network, and its rewrite; the result is kept."""
+def tuned(name: str, words: Sequence[str], kept: Path) -> str:
+    """The sentence on a network, and what was asked of `tune`; the result is kept."""
     with tempfile.TemporaryDirectory(prefix="ansor-bench-") as folder:
         model = Path(folder) / f"{name}.pt2"
         write(name, model)
         command = [sys.executable, "-m", "pytest_ansorbench.cli", "tune", str(model)]
-        command += ["-o", str(Path(folder) / "tuned"), "--rewrite", rewrite, "--trials", trials]
-        command += ["--against", "onnxruntime,torch"]
+        command += ["-o", str(Path(folder) / "tuned"), *words]
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
         kept.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(Path(folder) / "tuned" / "result.json.gz", kept)
-    return f"{done.stdout.splitlines()[0]}; --rewrite {rewrite}\n"
+    return f"{done.stdout.splitlines()[0]}; {' '.join(words)}\n"
 
 
 def write(name: str, path: Path) -> None:

@@ -85,7 +85,7 @@ REFUSED = {
         Annealing: "near_share",
         AutoTVM: "random_share",
         BoostedTrees: "rate columns floor leaf",
-        Draft: "random_share",
+        Draft: "explored_share",
         Evolution: "measured_share mutation_share rule_share random_share",
         ExploreThenCommit: "history_weight explore_share",
         Genetic: "mutation",

@@ -75,7 +75,8 @@ class Draft(DecisionPolicy):
         opening_trials: Trials of the first batch where something is known beforehand; the next
             ones double what there is, up to `first_trials`.
         growth: Largest batch, as share of the trials so far; the round's size stays its limit.
-        random_share: Share of later batches that is drawn at random.
+        explored_share: Share of later batches that goes to blocks of registers tried least; to
+            random points where there is no guess.
         full_trials: Trials that a task has to expect for all of this neighbourhood. One of a
             network that expects fewer gets its share of it.
     """
@@ -91,7 +92,7 @@ class Draft(DecisionPolicy):
     first_trials: int = 8
     opening_trials: int = 2
     growth: float = 0.25
-    random_share: float = 0.1
+    explored_share: float = 0.1
     full_trials: int = 64
 
     def __post_init__(self) -> None:
@@ -108,7 +109,7 @@ class Draft(DecisionPolicy):
         )
         require_at_least(self, 1, "first_trials", "opening_trials", "full_trials")
         require_positive(self, "growth")
-        require_share(self, "random_share")
+        require_share(self, "explored_share")
 
     def start(self, setup: PointSetup) -> Proposer:
         """The live search of one task of one run."""
@@ -163,7 +164,7 @@ class _Draft:
         if model is None:
             picks = replays.strangers(wanted, self._rng, shares)
         else:
-            explored = int(self._rng.binomial(wanted, policy.random_share))
+            explored = int(self._rng.binomial(wanted, policy.explored_share))
             picks = self._drafts(model, wanted, explored, shares)
             if strangers := wanted - len(picks):
                 picks += replays.strangers(strangers, self._rng)

@@ -155,7 +155,7 @@ def resumed(policy, setup, other):
 
 def test_a_cost_model_that_is_trained_beforehand_is_asked_before_anything_is_measured(target):
     model = Knowing()
-    policy = replace(BRIEF, survey=Survey(programs=60), random_share=0.0, opening_trials=4)
+    policy = replace(BRIEF, survey=Survey(programs=60), explored_share=0.0, opening_trials=4)
     setup = make_setup(target, case=MATMUL, cost_model=model)
     proposer = policy.start(setup)
     first = proposer.propose(16)
@@ -176,8 +176,23 @@ def test_scores_below_zero_count_as_no_throughput(target):
     assert max(scores) == 1.0 and scores.count(0.0) > 1 and min(scores) == 0.0
 
 
-def test_a_share_of_later_batches_is_random_and_of_all_sketches(target):
-    proposer = replace(PLAIN, random_share=1.0).start(make_setup(target, case=MATMUL))
+def test_a_share_of_later_batches_goes_to_blocks_of_registers_that_were_tried_least(target):
+    proposer = replace(BRIEF, explored_share=1.0).start(make_setup(target, case=MATMUL))
+    blocks = []
+    while len(blocks) < 16:
+        batch = proposer.propose(16)
+        told(proposer, batch)
+        assert all(one.payload["predicted"] is None for one in batch)
+        for one in batch:
+            _, rows, columns, *_ = one.payload["decisions"]
+            blocks.append((rows[-1], columns[-1]))
+    assert len(set(blocks)) == len(blocks)
+    # Vectors are used whole, and their sums stay in registers.
+    assert all(width >= 4 and rows * width <= 256 for rows, width in blocks)
+
+
+def test_without_a_guess_that_share_is_random_and_of_all_sketches(target):
+    proposer = replace(PLAIN, explored_share=1.0).start(make_setup(target, case=MATMUL))
     told(proposer, proposer.propose(16))
     batch = proposer.propose(16)
     assert [candidate.payload["predicted"] for candidate in batch] == [None] * 16

@@ -72,7 +72,7 @@ def test_a_search_begins_with_what_another_shape_has_shown(target, tmp_path):
 
 def test_experience_that_is_right_keeps_its_weight_and_the_opposite_loses_it(target, tmp_path):
     right, path = measured(target, SMALL), tmp_path / "small.npz"
-    policy = replace(POLICY, experience=Experience(path=path), random_share=0.1)
+    policy = replace(POLICY, experience=Experience(path=path), explored_share=0.1)
     weights = []
     for known in (right, contrary(right)):
         save_experience(known, path)

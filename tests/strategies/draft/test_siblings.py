@@ -18,7 +18,7 @@ from tests.strategies.setups import make_setup, spaces_of
 
 SMALL = BatchMatmul(batch=1, m=32, n=64, k=32)
 LARGE = BatchMatmul(batch=1, m=64, n=64, k=64)
-POLICY = replace(BRIEF, vector_units=None, first_trials=16, opening_trials=16, random_share=0.0)
+POLICY = replace(BRIEF, vector_units=None, first_trials=16, opening_trials=16, explored_share=0.0)
 
 
 def rows(*values):
