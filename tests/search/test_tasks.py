@@ -145,14 +145,6 @@ def test_a_scheduler_knows_what_is_expected_and_what_a_round_takes(unbuilding_en
     assert asked[-1][1].expected_gain == pytest.approx(1 / 4)
 
 
-def test_a_proposer_learns_how_long_its_candidates_compiled(unbuilding_engine):
-    policy = Promising()
-    made = search(unbuilding_engine, replace(RANDOM, name="promising", proposer=policy), trials=4)
-    finished(made)
-    assert [one.build_s for one in policy.seen] == [trial.build_s for trial in made.trials]
-    assert all(one.build_s > 0.0 for one in policy.seen)
-
-
 def test_a_search_goes_on_from_a_journal(unbuilding_engine):
     first = search(unbuilding_engine, trials=16)
     entries = stepped(first, 6)

@@ -296,8 +296,8 @@ class _Draft:
 
         None if there is neither.
         """
-        policy, model = self._policy.prior, self._guess
-        self._prior_weight = 0.0
+        policy, self._prior_weight = self._policy.prior, 0.0
+        model: DecisionModel | None = self._guess
         if others is not None:
             self._prior_weight = policy.weight(self._known.promises)
             model = Weighed(others, model, self._prior_weight)

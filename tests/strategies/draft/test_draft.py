@@ -16,6 +16,7 @@ from pytest_ansorbench.strategies import (
     Survey,
     XGBoostModel,
 )
+from pytest_ansorbench.strategies.decisions.registers import registers_of
 from pytest_ansorbench.workloads import BatchMatmul
 from tests.strategies.setups import make_setup, observed
 
@@ -179,7 +180,7 @@ def test_scores_below_zero_count_as_no_throughput(target):
 def test_a_share_of_later_batches_goes_to_blocks_of_registers_that_were_tried_least(target):
     proposer = replace(BRIEF, explored_share=1.0).start(make_setup(target, case=MATMUL))
     blocks = []
-    while len(blocks) < 16:
+    while len(blocks) < 8:
         batch = proposer.propose(16)
         told(proposer, batch)
         assert all(one.payload["predicted"] is None for one in batch)
@@ -187,8 +188,9 @@ def test_a_share_of_later_batches_goes_to_blocks_of_registers_that_were_tried_le
             _, rows, columns, *_ = one.payload["decisions"]
             blocks.append((rows[-1], columns[-1]))
     assert len(set(blocks)) == len(blocks)
-    # Vectors are used whole, and their sums stay in registers.
-    assert all(width >= 4 and rows * width <= 256 for rows, width in blocks)
+    registers = registers_of(target)
+    held = registers.count * registers.vector_bytes
+    assert all(4 * rows * width <= held for rows, width in blocks)
 
 
 def test_without_a_guess_that_share_is_random_and_of_all_sketches(target):
