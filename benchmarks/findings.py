@@ -110,7 +110,7 @@ PAIRS: Final = (
     ("draft with tall trees", "draft-tall", "draft"),
     ("draft whose shares stay equal", "draft-equal", "draft"),
     ("draft whose batches do not grow", "draft-whole", "draft"),
-    ("draft without random points", "draft-greedy", "draft"),
+    ("draft that does not explore", "draft-greedy", "draft"),
     ("draft without neighbours", "draft-far", "draft"),
 )
 """A question, the arm that is asked about, and what it is compared with."""

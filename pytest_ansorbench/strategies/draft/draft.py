@@ -69,14 +69,15 @@ class Draft(DecisionPolicy):
         survey: What is asked of a cost model that is trained beforehand; None for nothing.
         siblings: Which other tasks of a network it learns from; None for none.
         experience: What was measured of other workloads before; None for nothing.
-        vector_units: What is guessed where others have measured nothing; None for nothing.
+        vector_units: What is guessed where others have measured nothing, and which blocks of
+            registers are explored; None for neither.
         prior: How much these three count.
         first_trials: Trials of the first batch.
         opening_trials: Trials of the first batch where something is known beforehand; the next
             ones double what there is, up to `first_trials`.
         growth: Largest batch, as share of the trials so far; the round's size stays its limit.
-        explored_share: Share of later batches that goes to blocks of registers tried least; to
-            random points where there is no guess.
+        explored_share: Share of batches that goes to blocks of registers tried least; to random
+            points where there is no guess.
         full_trials: Trials that a task has to expect for all of this neighbourhood. One of a
             network that expects fewer gets its share of it.
     """
@@ -139,7 +140,7 @@ class _Draft:
 
     @cached_property
     def _guess(self) -> Guess | None:
-        """A guess from lanes and registers, for a task without measurements; perhaps None."""
+        """A guess from lanes and registers; None for none."""
         policy, space = self._policy.vector_units, self._space
         nests = [one.nests for one in space.spaces]
         columns = space.encoding.columns
@@ -343,34 +344,33 @@ class _Draft:
             self._rng,
         )
         replays = self._replays
-        strangers = replays.programs(iter(self._least_tried(ranked)), explored)
+        untried = self._least_tried(ranked) if explored else []
+        picks = replays.programs(iter(untried), explored)
         rest = (point for point in shared_out(ranked, shares) if point not in replays.taken)
-        picks = replays.programs(rest, wanted - explored)
+        picks += replays.programs(rest, wanted - explored)
         if not picks:
-            return strangers
+            return []
         predicted = model.predict(self._space.rows([one.point for one in picks]))
         return [
             replace(one, predicted=value)
             for one, value in zip(picks, predicted.tolist(), strict=True)
-        ] + strangers
+        ]
 
     def _least_tried(self, ranked: Sequence[Point]) -> list[Point]:
         """The first point of each block of registers: those first that the guess likes, untried.
 
-        A model that has seen a block only in bad company believes that it is bad. None without a
+        A model that has seen a block only in bad company believes that it is bad. Nothing without a
         guess, which says which blocks there are.
         """
         guess = self._guess
         if guess is None or not ranked:
             return []
-        rows = self._space.rows(ranked)
         measured = self._space.rows([point for point, _ in self._known.gflops])
         tried = Counter(map(tuple, guess.blocks(measured).tolist()))
+        rows = self._space.rows(ranked)
         first: dict[tuple[float, ...], int] = {}
-        for at, block in enumerate(map(tuple, guess.blocks(rows).tolist())):
-            first.setdefault(block, at)
-        liked = guess.predict(rows[list(first.values())])
-        crowded = [1 + tried[block] for block in first]
-        order = np.argsort(-liked / crowded, kind="stable").tolist()
-        places = list(first.values())
-        return [ranked[places[at]] for at in order]
+        for place, block in enumerate(map(tuple, guess.blocks(rows).tolist())):
+            first.setdefault(block, place)
+        places = [*first.values()]
+        worth = guess.predict(rows[places]) / [1 + tried[block] for block in first]
+        return [ranked[places[at]] for at in np.argsort(-worth, kind="stable").tolist()]
