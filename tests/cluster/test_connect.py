@@ -55,6 +55,7 @@ def test_threads_that_were_asked_for_stay(target):
         ("aws/cpu/c5.2xlarge", 2, "2 workers share 4 cores.* on 4 threads"),
         ("nvidia/nvidia-a100", 2, "2 workers would share this machine's GPU"),
         ("opencl", 2, "only CPUs and CUDA can be measured so far"),
+        ("opencl", 1, "only CPUs and CUDA can be measured so far"),
     ],
 )
 def test_more_than_there_is_is_refused(target, workers, message):

@@ -86,7 +86,7 @@ def test_a_gate_with_nothing_to_compare_fails_before_anything_is_run(project):
 
 
 @pytest.mark.parametrize("where", ["marker", "ini"])
-def test_gates_of_a_marker_are_not_asked_for_where_there_is_one_arm(saved, where):
+def test_gates_of_marker_and_ini_are_asked_of_two_arms_only(saved, where):
     if where == "marker":
         saved.replace("test_cases.py", "bench()", "bench(min_throughput_ratio=2)")
     else:

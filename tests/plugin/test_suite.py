@@ -88,7 +88,7 @@ def test_with_one_arm_a_limit_of_an_ini_file_is_not_asked_for(everything):
     assert everything.bench(REPLAY).code == 1
 
 
-def test_a_session_that_its_last_test_ends_is_saved(everything):
+def test_a_session_that_its_last_test_ends_is_saved_and_one_that_another_ends_is_not(everything):
     outcome = everything.bench(REPLAY, BROKEN, "-x", "--ansor-save=main")
     assert outcome.code == 1, outcome.text
     [path] = (everything.root / ".ansor_bench").glob("*.json")

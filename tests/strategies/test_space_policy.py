@@ -66,7 +66,7 @@ def test_sketches_are_told_apart_and_their_programs_find_home(space, case, targe
     assert len(set(index.fingerprints)) == len(setup.sketches) > 0
     for number, trace in enumerate(undecided(setup.sketches)):
         programs = maker.sample([trace] * 4, [1, 2, 3, 4])
-        traces = [mutate(rule, programs[0].schedule.trace, 1) for rule in rules]
+        traces = [mutate(rule, one.schedule.trace, 1) for rule in rules for one in programs]
         mutants = maker.recall([trace for trace in traces if trace is not None])
         assert mutants
         assert {index.of(program.trace) for program in [*programs, *mutants]} == {number}

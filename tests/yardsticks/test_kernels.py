@@ -42,7 +42,7 @@ from tests.workloads.conftest import LAYERS, SMALL
 from tests.workloads.networks import torch_networks
 
 MATMUL = BatchMatmul(batch=1, m=3, n=5, k=4)
-CONV = Conv2d.square(9, 4, 6, 3, 2, 1)
+CONV = replace(Conv2d.square(9, 4, 6, 3, 2, 1), width=7)
 NOT_IN_NUMPY = (GroupedConv2d, Conv2dBnRelu, DepthwiseConv2d, TransposedConv2d, CapsuleConv2d)
 IN_TORCH = [one for one in SMALL if isinstance(one, NOT_IN_NUMPY)]
 EVERYWHERE = [MATMUL, CONV, *(one for one in SMALL if not isinstance(one, NOT_IN_NUMPY))]

@@ -19,7 +19,7 @@ def workers(engine):
 
 def gone(pids):
     """Wait until processes have ended; a zombie, whose parent is still to look, has."""
-    wait_until(lambda: all(map(ended, pids)))
+    wait_until(lambda: all(map(ended, pids)), 30.0)
 
 
 def ended(pid):

@@ -184,13 +184,27 @@ def test_a_share_of_batches_goes_to_blocks_of_registers_that_were_tried_least(ta
         batch = proposer.propose(16)
         told(proposer, batch)
         assert all(one.payload["predicted"] is not None for one in batch)
-        for one in batch:
-            _, rows, columns, *_ = one.payload["decisions"]
-            blocks.append((rows[-1], columns[-1]))
+        blocks += map(block_of, batch)
     assert len(set(blocks)) == len(blocks)
     registers = registers_of(target)
     held = registers.count * registers.vector_bytes
     assert all(4 * rows * width <= held for rows, width in blocks)
+
+
+def test_a_batch_has_drafts_beside_what_is_explored(target):
+    policy = replace(BRIEF, explored_share=0.5, growth=1.0)
+    rounds, _, _ = search(target, policy, trials=48)
+    batch = [block_of(one) for one in rounds[-1]]
+    before = [block_of(one) for batch in rounds[:-1] for one in batch]
+    untried = [block for block in batch if block not in before]
+    assert 2 < len(untried) < len(batch) - 2
+    assert len({one.fingerprint for batch in rounds for one in batch}) == len([*before, *batch])
+
+
+def block_of(candidate):
+    """Rows and columns of the innermost tiles of a product."""
+    _, rows, columns, *_ = candidate.payload["decisions"]
+    return rows[-1], columns[-1]
 
 
 def test_without_a_guess_that_share_is_random_and_of_all_sketches(target):
