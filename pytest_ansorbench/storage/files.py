@@ -136,10 +136,14 @@ def check_output(what: str, path: Path, read: Iterable[Path]) -> None:
         problem = f"it is read; expected another file, e.g. new-{path.name}"
     elif os.path.isdir(path):
         problem = "expected a file, not a folder"
-    elif not (_in_place(path) and os.access(path, os.W_OK)):
-        # Folders that are missing are made; what is there is replaced by a file put beside it.
-        place = next(one for one in Path(os.path.realpath(path)).parents if os.path.exists(one))
-        if not (os.path.isdir(place) and os.access(place, os.W_OK)):
+    else:
+        place, fits = path, _in_place(path)
+        if not fits:
+            # Folders that are missing are made; a file that is there is replaced by one beside it.
+            parents = Path(os.path.realpath(path)).parents
+            place = next(one for one in parents if os.path.lexists(one))
+            fits = os.path.isdir(place)
+        if not (fits and os.access(place, os.W_OK)):
             problem = f"nothing can be written to {str(place)!r}"
     if problem:
         raise UnwritableError(f"bad {what} {str(path)!r}: {problem}")
@@ -149,7 +153,7 @@ def write_result(result: Result, path: Path) -> None:
     """Write a result, replacing the file as a whole once everything is on disk.
 
     Folders are made if they are missing. A symbolic link stays one, and the file that it names is
-    replaced.
+    replaced. A device or a pipe is written in place.
     """
     write_text(path, _parts(result))
 
@@ -210,14 +214,17 @@ def written_whole(target: Path) -> Iterator[IO[bytes] | gzip.GzipFile]:
 
 
 def written(path: Path) -> contextlib.AbstractContextManager[IO[bytes] | gzip.GzipFile]:
-    """A file to write as a whole; a device, a pipe and what a link names are written in place."""
+    """A file, or the one that a link names, to write as a whole; a device or pipe, in place."""
     if _in_place(path):
         return path.open("wb")
-    return written_whole(path)
+    return written_whole(Path(os.path.realpath(path)))
 
 
 def _in_place(path: Path) -> bool:
-    return os.path.islink(path) or (os.path.exists(path) and not os.path.isfile(path))
+    """Whether a path is opened as it is: what is there is no file, or a loop of links."""
+    return not os.path.isfile(path) and (
+        os.path.exists(path) or os.path.islink(os.path.realpath(path))
+    )
 
 
 def read_record(path: Path, cls: type[_RecordT], data: Any, what: str = _RESULT) -> _RecordT:
@@ -261,27 +268,12 @@ def load_json(path: Path, what: str = _RESULT) -> Any:
 
 def write_text(path: Path, parts: Iterable[str], what: str = _RESULT) -> None:
     """Write text as `write_result` writes a result."""
-    target = _regular_target(path, what)
     try:
-        with written_whole(target) as stream:
+        with written(path) as stream:
             for part in parts:
                 stream.write(part.encode("utf-8"))
     except OSError as error:
         cannot_write(what, path, error)
-
-
-def _regular_target(path: Path, what: str) -> Path:
-    """Where to write: replacing a link or a device would destroy it."""
-    try:
-        target = path.resolve()
-        exists, regular = target.exists(), target.is_file()
-    except (OSError, RuntimeError) as error:  # a loop of links, before Python 3.13
-        cannot_write(what, path, error)
-    if (exists and not regular) or target.is_symlink():  # a link that is left is a loop
-        raise StorageError(
-            f"bad {what} {str(path)!r}: expected a file, not a folder, device or loop of links"
-        )
-    return target
 
 
 def _parts(result: Result) -> Iterator[str]:
