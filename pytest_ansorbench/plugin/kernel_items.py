@@ -150,10 +150,8 @@ class KernelBench:
             for one in verdict.kernels:
                 name = Terminal().line(f"{prefix}_{one.kernel}_throughput_ratio")
                 item.user_properties.append((name, one.ratio.value))
-        failures = judging.of_failures(
-            case.id, toolchain_failures(kernels), self._settings.to_json()
-        )
-        return (*failures, *_of_kernels(verdicts))
+        broken = judging.of_failures(case.id, toolchain_failures(kernels), self._settings.to_json())
+        return (*broken, *_of_kernels(verdicts))
 
     def _judge_suite(self, item: pytest.Item) -> None:
         """Judge all kernels together, after the last case."""
