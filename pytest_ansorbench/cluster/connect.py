@@ -87,7 +87,13 @@ def _connected(address: ClusterAddress, patience_s: float) -> tuple[Any, Any]:
 
 
 def _shared_out(site: SiteSettings, workers: int) -> SiteSettings:
-    """The site with cores of its own for each of several workers on this machine."""
+    """The site with cores of its own for each of several workers on this machine.
+
+    Raises:
+        MisfitError: The target cannot be measured, not by one worker either, or there are too
+            few cores or GPUs for several.
+        ToolchainError: There is no CUDA device to complete the target by.
+    """
     resolved = resolve_target(site.target)
     if workers == 1:
         return site
