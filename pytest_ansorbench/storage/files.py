@@ -221,7 +221,9 @@ def written(path: Path) -> contextlib.AbstractContextManager[IO[bytes] | gzip.Gz
 
 
 def _in_place(path: Path) -> bool:
-    """Whether a path is opened as it is: what is there is no file, or a loop of links."""
+    """Whether a path is opened as it is: open already, no file, or a loop of links."""
+    if str(path).startswith(("/dev/std", "/dev/fd/", "/proc/")):
+        return True
     return not os.path.isfile(path) and (
         os.path.exists(path) or os.path.islink(os.path.realpath(path))
     )

@@ -136,6 +136,13 @@ def test_folders_are_neither_written_nor_read(tmp_path: Path) -> None:
         read_result(tmp_path)
 
 
+def test_a_file_that_is_open_already_is_written_in_place(tmp_path: Path) -> None:
+    with (tmp_path / "redirected").open("wb") as stream:
+        write_result(make_result(), Path(f"/dev/fd/{stream.fileno()}"))
+        found = os.fstat(stream.fileno())
+    assert found.st_nlink == 1 and found.st_size > 0
+
+
 def test_pipes_are_written_in_place_and_not_read() -> None:
     reading, writing = os.pipe()
     try:
