@@ -191,14 +191,14 @@ def test_a_share_of_batches_goes_to_blocks_of_registers_that_were_tried_least(ta
     assert all(4 * rows * width <= held for rows, width in blocks)
 
 
-def test_a_batch_has_drafts_beside_what_is_explored(target):
-    policy = replace(BRIEF, explored_share=0.5, growth=1.0)
-    rounds, _, _ = search(target, policy, trials=48)
-    batch = [block_of(one) for one in rounds[-1]]
-    before = [block_of(one) for batch in rounds[:-1] for one in batch]
-    untried = [block for block in batch if block not in before]
-    assert 2 < len(untried) < len(batch) - 2
-    assert len({one.fingerprint for batch in rounds for one in batch}) == len([*before, *batch])
+def test_drafts_stand_beside_what_is_explored_and_no_program_is_both(target):
+    tried = {}
+    for share in (0.0, 0.5, 1.0):
+        rounds, _, _ = search(target, replace(BRIEF, explored_share=share), trials=48)
+        batch = [one for batch in rounds for one in batch]
+        assert len({one.fingerprint for one in batch}) == len(batch)
+        tried[share] = len({*map(block_of, batch)})
+    assert tried[0.0] < tried[0.5] < tried[1.0]
 
 
 def block_of(candidate):
