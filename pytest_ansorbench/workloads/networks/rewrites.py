@@ -31,8 +31,6 @@ _BLOCKS: Final = (32, 16)
 """Features in a block, the first that divides all: two vectors of AVX-512, or two of AVX2."""
 _TILE_ROWS: Final = range(4, 15)
 """Rows of a tile of a product, whose sums of two vectors each stay in registers."""
-_TILE_COLUMNS: Final = (8, 16)
-"""Columns of a tile: whole vectors."""
 _CONV2D: Final = "relax.nn.conv2d"
 _MATMUL: Final = "relax.matmul"
 _PERMUTE_DIMS: Final = "relax.permute_dims"
@@ -69,14 +67,12 @@ def packed(module: IRModule) -> IRModule:
     is laid out (features / block, ..., channels, block) here, in blocks of 32 if that divides them,
     else of 16. With features last, those that a tile reads for one channel lie as far from those
     for the next as there are features, often a power of two, which few sets of a cache have to
-    hold. Extents of products are padded until a tile divides them, also where both sides are
-    computed. Images get `channels_last`.
+    hold. Rows of products are padded until a tile divides them. Images get `channels_last`.
 
     Args:
         module: A Relax module whose `main` is in dataflow blocks.
     """
-    found = _rewritten(channels_last(module), {_CONV2D: _packed, _MATMUL: _packed_product})
-    return _visited(found, _in_tiles)
+    return _rewritten(channels_last(module), {_CONV2D: _packed, _MATMUL: _packed_product})
 
 
 def winograd(module: IRModule) -> IRModule:
@@ -89,8 +85,7 @@ def winograd(module: IRModule) -> IRModule:
     Args:
         module: A Relax module whose `main` is in dataflow blocks.
     """
-    found = _rewritten(channels_last(module), {_CONV2D: _by_winograd, _MATMUL: _packed_product})
-    return _visited(found, _in_tiles)
+    return _rewritten(channels_last(module), {_CONV2D: _by_winograd, _MATMUL: _packed_product})
 
 
 def fast_math(module: IRModule) -> IRModule:
@@ -248,12 +243,13 @@ def _packed_product(call: Any, weights: NDArray[Any]) -> _Replacement | None:
 
 
 def _product(data: Tensor, weights: Tensor) -> Tensor:
-    from tvm import te
+    from tvm import te, topi
 
     *others, rows, channels = map(int, data.shape)
     blocks, _, block = map(int, weights.shape)
-    more = _in_tiles_of(rows) - rows
-    data = _padded(data, (rows + more, channels))
+    more = _rows_in_tiles(rows) - rows
+    if more:
+        data = topi.nn.pad(data, [0] * len(data.shape), [*[0] * len(others), more, 0])
     k = te.reduce_axis((0, channels), "k")
     product = te.compute(
         (*others, rows + more, blocks * block),
@@ -268,64 +264,11 @@ def _product(data: Tensor, weights: Tensor) -> Tensor:
     return te.compute(shape, lambda *at: product(*at), name="rows_of_matmul")
 
 
-def _in_tiles_of(extent: int, tiles: Sequence[int] = _TILE_ROWS) -> int:
-    """An extent, and as few more as it takes for a tile to divide it: 198 for 197, a prime."""
-    if extent <= max(tiles):
-        return extent
-    return next(n for n in count(extent) if any(n % tile == 0 for tile in tiles))
-
-
-def _in_tiles(visitor: Any, call: Any) -> Any:
-    """A product of two matrices that are computed, as attention has them, in whole tiles."""
-    if _operator(call) != _MATMUL:
-        return call
-    types = [type_of(one) for one in (call, *call.args)]
-    computed = all(array_of(_bound(visitor, one)) is None for one in call.args)
-    if not computed or {str(one.dtype) for one in types} != {"float32"}:
-        return call
-    _, left, right = ([*map(int, one.shape)] for one in types)
-    if left[:-2] != right[:-2] or min(len(left), len(right)) < 2:
-        return call
-    *_, rows, over = left
-    columns = right[-1]
-    padded = (_in_tiles_of(rows), _in_tiles_of(over), _in_tiles_of(columns, _TILE_COLUMNS))
-    if padded == (rows, over, columns):
-        return call
-    return visitor.builder_.call_te(
-        partial(_padded_product, extents=padded),
-        *call.args,
-        primfunc_name_hint="padded_matmul",
-        primfunc_attrs={"op_pattern": _FUSES_AS_CONVOLUTIONS_DO},
-    )
-
-
-def _padded_product(left: Tensor, right: Tensor, *, extents: tuple[int, int, int]) -> Tensor:
-    """Of rows, what is summed over, and columns."""
-    from tvm import te
-
-    shape = (*map(int, left.shape[:-1]), int(right.shape[-1]))
-    rows, over, columns = extents
-    left, right = _padded(left, (rows, over)), _padded(right, (over, columns))
-    k = te.reduce_axis((0, over), "k")
-    product = te.compute(
-        (*shape[:-2], rows, columns),
-        lambda *at: te.sum(left[(*at[:-1], k)] * right[(*at[:-2], k, at[-1])], axis=[k]),
-        name="matmul_padded",
-    )
-    if shape[-2:] == (rows, columns):
-        return product
-    return te.compute(shape, lambda *at: product(*at), name="shown_of_matmul")
-
-
-def _padded(matrix: Tensor, extents: tuple[int, int]) -> Tensor:
-    """A matrix with zeros below and to the right; itself if there are none to add."""
-    from tvm import topi
-
-    more = [extent - int(given) for extent, given in zip(extents, matrix.shape[-2:], strict=True)]
-    if not any(more):
-        return matrix
-    others = [0] * (len(matrix.shape) - 2)
-    return topi.nn.pad(matrix, [*others, 0, 0], [*others, *more])
+def _rows_in_tiles(rows: int) -> int:
+    """Rows, padded by as few as it takes for a tile to divide them: 198 for 197, a prime."""
+    if rows <= max(_TILE_ROWS):
+        return rows
+    return next(n for n in count(rows) if any(n % tile == 0 for tile in _TILE_ROWS))
 
 
 def _packed(call: Any, kernel: NDArray[Any]) -> _Replacement | None:

@@ -193,30 +193,6 @@ def test_a_side_of_a_branch_takes_nothing_from_within_the_block_before():
     assert found.script().count("R.permute_dims(") == 6
 
 
-def attention(positions, dtype="float32"):
-    """Both products of attention, of heads of 8 features."""
-
-    def body(op, const, x):
-        x = op.astype(x, dtype)
-        scores = op.nn.softmax(op.matmul(x, op.permute_dims(x, [0, 2, 1])))
-        return op.astype(op.matmul(scores, x), "float32")
-
-    return model((2, positions, 8), body)
-
-
-def test_products_of_attention_are_padded_and_compute_the_same():
-    assert rewritten(attention(37), workloads.packed).count("padded_matmul") == 2
-    case = workloads.from_relax("prime", attention(37), rewrite=workloads.packed)
-    text = case.program().script()
-    assert "(T.int64(2), T.int64(39), T.int64(40))" in text
-    assert "(T.int64(2), T.int64(39), T.int64(8))" in text
-
-
-@pytest.mark.parametrize(("positions", "dtype"), [(40, "float32"), (8, "float32"), (37, "float16")])
-def test_products_in_whole_tiles_and_of_other_types_are_left(positions, dtype):
-    assert "padded" not in rewritten(attention(positions, dtype), workloads.packed)
-
-
 @pytest.mark.parametrize(
     "build",
     [
