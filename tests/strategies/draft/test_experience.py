@@ -94,7 +94,8 @@ def test_a_sketch_that_experience_favours_wrongly_loses_its_share(target, tmp_pa
         for kind, trials in measured(target, SMALL).items()
     }
     save_experience(known, tmp_path / "small.npz")
-    policy = replace(BRIEF, experience=Experience(path=tmp_path / "small.npz"))
+    path = tmp_path / "small.npz"
+    policy = replace(BRIEF, experience=Experience(path=path), explored_share=0.0)
     proposer = policy.start(make_setup(target, case=LARGE))
     batches = []
     while sum(map(len, batches)) < 72:
