@@ -71,7 +71,7 @@ class Evidence:
         return sharpened(counted, smallest, fewest, level, excess, standard_error)
 
     def standard_error(self, spread: float, repeats: int) -> float:
-        """The log figure's standard error after so many repeats, given the spread of a pair."""
+        """Standard error of the figure's logarithm; `spread` is that of a single pair of runs."""
         return math.hypot(self.fixed(), spread / math.sqrt(repeats))
 
 
@@ -168,7 +168,7 @@ def _estimate(value: float, ratios: Floats, repeats: int, confidence: float) -> 
 
 
 def _standard_error(figures: Floats, repeats: int) -> float | None:
-    """The log figure's standard error, from draws of seeds; None if too many of them have none."""
+    """Standard error of the figure's logarithm by draws of seeds; None if few draws have one."""
     with np.errstate(divide="ignore", invalid="ignore"):
         logs = np.log(figures)
     known = logs[np.isfinite(logs)]
