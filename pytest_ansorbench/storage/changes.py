@@ -28,7 +28,7 @@ def result_changes(
     gated = [allowance.metric for allowance in allowances if not allowance.of_suite]
     of_suite = [allowance for allowance in allowances if allowance.of_suite]
     family, suite_family = families(
-        sum(gates_per_case(gated, len(case.strategies)) for case in after.cases),
+        sum(gates_per_case(gated, len(own_arms(case))) for case in after.cases),
         suite_gates(map(own_arms, after.cases), of_suite),
     )
     changes = [

@@ -179,6 +179,9 @@ def test_the_control_is_left_out() -> None:
     )
     found = changes(controlled, controlled)
     assert {change.strategy for change in found.changes} == {"default"}
+    result, allowance = make_result(controlled), Allowance.parse("throughput:90%")
+    [found] = result_changes(result, result, [allowance], criteria=CRITERIA, any_machine=False)
+    assert [gate.family for gate in found.gates] == [1]
 
 
 def test_an_allowance_with_nothing_to_compare_is_broken() -> None:
