@@ -233,7 +233,9 @@ def later_chances(
     tail, earlier = later, evidence.earlier or most
     if smallest_chance(earlier, most) ** evidence.cases > last.level:  # see `sharpened`
         tail = evidence.cases * (min(earlier, most) - 1)
+    # Where counting does not show the level, a single seed cannot break a gate at all.
+    beyond = t_quantile(1.0 - 2.0 * last.level, tail) if tail else math.inf
     to_hold = unsure + t_quantile(last.criteria.confidence, later) * error
-    to_break = noise + unsure + t_quantile(1.0 - 2.0 * last.level, tail) * error
+    to_break = noise + unsure + beyond * error
     holds, broken = stdtr(degrees, -np.array([loss + to_hold, to_break - loss]) / scale)
     return float(holds), float(broken)

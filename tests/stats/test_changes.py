@@ -276,6 +276,8 @@ def test_three_earlier_seeds_are_no_sample_of_which_repeats_can_prove_a_loss() -
         later_chances(figure, one, 0.97, Judge(CRITERIA, 12), 15)[1] for one in (three, many)
     )
     assert of_three < 0.01 < of_many
+    single = dataclasses.replace(three, earlier=1)  # as of a suite, whose cases tell its error
+    assert later_chances(figure, single, 0.97, Judge(CRITERIA, 12), 15)[1] == 0.0
 
 
 def test_few_repeats_can_still_say_that_something_is_far_off() -> None:
