@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -54,7 +54,6 @@ if TYPE_CHECKING:
     from pytest_ansorbench.measure.engine import Engine
     from pytest_ansorbench.workloads.case import Case, Task
 
-_T = TypeVar("_T")
 _MOST_ERROR: Final = 200
 """Characters of an error that are kept."""
 
@@ -163,40 +162,40 @@ def record(
         _check_same(read_landscape(path).subject, today, path)
         return path
     measuring = _Measuring(case.id, task, design, engine, effort, tell)
-    with _Journal(path.with_name(path.name.replace(".json.gz", ".jsonl"))) as journal:
-        if journal.subject is not None:
-            _check_same(journal.subject, today, journal.path)
+    journal, texts = Journal.opened(path.with_name(path.name.replace(".json.gz", ".jsonl")))
+    with journal:
+        subject, lines = _read(texts, journal.path)
+        if subject is not None:
+            _check_same(subject, today, journal.path)
         else:
             rng = np.random.default_rng(effort.seed)
             spaces = chosen(design, effort.points, measuring.fastest, rng)
             peak = read_peak(storage, today["machine"], "float32", pinned_to(None))
-            journal.begin(
-                Subject(
-                    license=effort.license,
-                    created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
-                    case=case.id,
-                    version=today["program"],
-                    definition=recorded(case, root),
-                    task=TaskRecord(task.name, task.weight, task.flops, sketches),
-                    program=pack_program(task.mod),
-                    machine=engine.machine,
-                    peak=peak,
-                    registers=design.registers,
-                    conditions=today["effort"],
-                    sketches=tuple(map(SketchRecord.of, spaces)),
-                )
+            subject = Subject(
+                license=effort.license,
+                created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+                case=case.id,
+                version=today["program"],
+                definition=recorded(case, root),
+                task=TaskRecord(task.name, task.weight, task.flops, sketches),
+                program=pack_program(task.mod),
+                machine=engine.machine,
+                peak=peak,
+                registers=design.registers,
+                conditions=today["effort"],
+                sketches=tuple(map(SketchRecord.of, spaces)),
             )
-        subject, lines = journal.subject, journal.lines
-        assert subject is not None
+            journal.append_line(dump_json(to_json(subject)))
         for line in measuring.lines(configurations(subject), "point", lines):
-            journal.append(line)
+            journal.append_line(dump_json(to_json(line)))
+            lines[line.place] = line
         built = [one for one in lines.values() if one.build_wall_s]
         wall_s = sum(one.build_wall_s for one in built)
         build_s = sum(one.result.times.compilation_time for one in built)
         results = tuple(lines[place].result for place in range(subject.size))
         at_once = build_s / wall_s if build_s and wall_s else 1.0
         write_landscape(Landscape.of(subject, results, at_once), path)
-        journal.remove()
+        journal.path.unlink()
     return path
 
 
@@ -307,55 +306,23 @@ class _Measuring:
                 self.engine.discard(program)
 
 
-def _parsed(kind: type[_T], text: bytes, path: Path, number: int) -> _T:
-    try:
-        return from_json(kind, parse_json(text.decode()))
-    except (ValueError, RecursionError) as error:
-        raise StorageError(
-            f"bad journal {str(path)!r}, line {number}: {error}; remove it to record anew"
-        ) from None
-
-
-class _Journal:
-    """The points of a landscape that is not whole yet, one a line after the subject's."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.subject: Subject | None = None
-        self.lines: dict[int, _Line] = {}
-
-    def __enter__(self) -> _Journal:
-        self._journal, lines = Journal.opened(self.path)
+def _read(texts: Sequence[bytes], path: Path) -> tuple[Subject | None, dict[int, _Line]]:
+    """The subject in the first line of a journal, None without one; the rest by their places."""
+    subject: Subject | None = None
+    lines: dict[int, _Line] = {}
+    for number, text in enumerate(texts, start=1):
         try:
-            if lines:
-                self._read(lines)
-        except BaseException:
-            self._journal.close()
-            raise
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._journal.close()
-
-    def begin(self, subject: Subject) -> None:
-        self._write(subject)
-        self.subject = subject
-
-    def append(self, line: _Line) -> None:
-        self._write(line)
-        self.lines[line.place] = line
-
-    def remove(self) -> None:
-        self.path.unlink()
-
-    def _read(self, lines: Sequence[bytes]) -> None:
-        self.subject = _parsed(Subject, lines[0], self.path, 1)
-        for number, text in enumerate(lines[1:], start=2):
-            line = _parsed(_Line, text, self.path, number)
-            self.lines[line.place] = line
-
-    def _write(self, entry: object) -> None:
-        self._journal.append_line(dump_json(to_json(entry)))
+            values = parse_json(text.decode())
+            if number == 1:
+                subject = from_json(Subject, values)
+            else:
+                line = from_json(_Line, values)
+                lines[line.place] = line
+        except (ValueError, RecursionError) as error:
+            raise StorageError(
+                f"bad journal {str(path)!r}, line {number}: {error}; remove it to record anew"
+            ) from None
+    return subject, lines
 
 
 def _check_same(before: Subject, today: Mapping[str, Any], path: Path) -> None:
