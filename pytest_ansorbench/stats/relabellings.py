@@ -69,8 +69,9 @@ def relabelled(first: int, second: int, level: float) -> Iterator[Relabellings]:
         yield _all(first, second)
         return
     generator = np.random.default_rng(_SEED)
-    for size in _portions(level):
-        yield _drawn(first + second, size, generator)
+    wanted = min(_MOST, max(_CHUNK, math.ceil(20.0 / level)))
+    for start in range(0, wanted, _CHUNK):
+        yield _drawn(first + second, min(_CHUNK, wanted - start), generator)
 
 
 @lru_cache(maxsize=16)
@@ -147,11 +148,3 @@ def _all(first: int, second: int) -> Relabellings:
 
 def _drawn(runs: int, size: int, generator: np.random.Generator) -> Relabellings:
     return generator.permuted(np.broadcast_to(np.arange(runs), (size, runs)), axis=1)
-
-
-def _portions(level: float) -> Iterator[int]:
-    """Sizes of the portions in which enough ways for a level are tried."""
-    wanted = min(_MOST, max(_CHUNK, math.ceil(20.0 / level)))
-    while wanted > 0:
-        yield min(_CHUNK, wanted)
-        wanted -= _CHUNK
