@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Final
 
 from pytest_ansorbench.records import CaseResult, Estimate, Gate
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.estimates import UNDEFINED
-from pytest_ansorbench.stats.evidence import change_evidence, observed
+from pytest_ansorbench.stats.evidence import Evidence, change_evidence, observed
 from pytest_ansorbench.stats.figures import FIGURES, Figure
 from pytest_ansorbench.stats.gate import Judge, settled_gate
 from pytest_ansorbench.stats.limits import Allowance
@@ -164,23 +165,17 @@ def _change(
     allowance: Allowance | None,
     judge: Judge,
 ) -> Change:
+    @cache  # the last look is that of the change itself
+    def evidence_at(look: int, confidence: float) -> Evidence:
+        return change_evidence(figure, then, now.first(look), confidence)
+
     repeats = len(now.reference)
-    evidence = change_evidence(figure, then, now, judge.at(repeats).criteria.confidence)
+    estimate = evidence_at(repeats, judge.at(repeats).criteria.confidence).estimate
     gate = None
     if allowance is not None:
-        gate = settled_gate(
-            figure,
-            allowance.limit,
-            judge,
-            lambda look, confidence: (
-                evidence
-                if look == repeats
-                else change_evidence(figure, then, now.first(look), confidence)
-            ),
-            repeats=repeats,
-        )
+        gate = settled_gate(figure, allowance.limit, judge, evidence_at, repeats=repeats)
     before, after = (
         None if math.isnan(value) else value
         for value in (observed(figure, then), observed(figure, now))
     )
-    return Change(case, strategy, figure.key, before, after, evidence.estimate, gate)
+    return Change(case, strategy, figure.key, before, after, estimate, gate)
