@@ -312,26 +312,6 @@ def test_arms_that_do_not_pair_up_are_refused(
         against(reference, spoil(challenger))
 
 
-@BOOTSTRAP
-@given(arms(), st.lists(st.floats(1e-3, 10.0), min_size=1, max_size=5), st.floats(0.01, 10.0))
-def test_a_censored_run_more_never_lowers_the_expected_time(
-    runs: list[Run], latencies: list[float], seconds: float
-) -> None:
-    comparison = against(runs, retimed(runs, 1.0, "fast"))
-    target_s = FLOPS / 1e9 / comparison.target_gflops if comparison.target_gflops else math.inf
-    if math.isinf(target_s):
-        return
-    slow = [latency + 2 * target_s for latency in latencies]
-    censored = make_run(seed=99, latencies=slow, seconds_per_trial=seconds)
-    before, after = (
-        summarize_arm([Trajectory.of(run) for run in arm], target_s)
-        for arm in (runs, [*runs, censored])
-    )
-    assert after.reached == before.reached
-    assert after.time_to_target_s >= before.time_to_target_s
-    assert after.trials_to_target >= before.trials_to_target
-
-
 def test_the_goal_is_a_setting() -> None:
     reference = always(8.0, 4.0, 2.0, 1.0)
     challenger = always(8.0, 1.0, strategy="fast")
