@@ -153,6 +153,13 @@ def with_runs(result: CaseResult, **fields: Any) -> CaseResult:
     return replace(result, runs=tuple(replace(run, **fields) for run in result.runs))
 
 
+def make_slices(trial: int, *sets: Sequence[float]) -> Remeasurement:
+    """Build a program measured again slice by slice, given the latencies of each set."""
+    latencies_s = tuple(latency_s for of_set in sets for latency_s in of_set)
+    numbers = tuple(number for number, of_set in enumerate(sets) for _ in of_set)
+    return Remeasurement(trial, "ok", latencies_s, "", numbers, tuple(range(len(numbers))))
+
+
 PEAK = MachinePeak(
     "2026-01-01T00:00:00+00:00",
     100.0,

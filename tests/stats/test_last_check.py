@@ -7,25 +7,20 @@ import dataclasses
 import pytest
 
 from pytest_ansorbench.codec import from_json, to_json
-from pytest_ansorbench.records import LastRanking, Remeasurement, Run, TaskRanking
+from pytest_ansorbench.records import LastRanking, Run, TaskRanking
 from pytest_ansorbench.stats.compare import summarize_arm
 from pytest_ansorbench.stats.trajectory import Trajectory
-from tests.synthetic import make_run
-
-
-def again(trial, latency_s):
-    """A re-measurement with two slices."""
-    return Remeasurement(trial, "ok", (latency_s,) * 2, sets=(0, 0), places=(0, 1))
+from tests.synthetic import make_run, make_slices
 
 
 def checked(crowned, leads):
     """Trials of 4, 3, 2 and 2.1 s, a second each; the check took half a second."""
-    ranking = TaskRanking(0, (again(2, 2.5), again(3, 2.0)), crowned)
+    ranking = TaskRanking(0, (make_slices(2, [2.5] * 2), make_slices(3, [2.0] * 2)), crowned)
     return dataclasses.replace(
         make_run(latencies=(4.0, 3.0, 2.0, 2.1)),
-        final=again(crowned, 2.0),
+        final=make_slices(crowned, [2.0] * 2),
         last_check=LastRanking(0.5, (ranking,)),
-        leads=tuple(again(trial, latency_s) for trial, latency_s in leads.items()),
+        leads=tuple(make_slices(trial, [latency_s] * 2) for trial, latency_s in leads.items()),
     )
 
 

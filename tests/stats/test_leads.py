@@ -15,22 +15,15 @@ from pytest_ansorbench.stats.compare import compare
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.paired_runs import pair_runs
 from pytest_ansorbench.stats.trajectory import Trajectory, lead_latencies_s
-from tests.synthetic import make_run
+from tests.synthetic import make_run, make_slices
 
 BELIEVED = Criteria(progress="believed")
 
 
-def sliced(trial: int | None, latencies_s: list[float], *, sets: int = 1) -> Remeasurement:
-    """Slices in equal sets, one program after the other."""
-    a_set = len(latencies_s) // sets
-    numbers = tuple(number for number in range(sets) for _ in range(a_set))
-    return Remeasurement(trial, "ok", tuple(latencies_s), "", numbers, tuple(range(len(numbers))))
-
-
 def confirmed(run: Run, latencies_s: dict[int, float], final_s: float | None = None) -> Run:
     """The run with leads of such latencies, three slices of each."""
-    leads = tuple(sliced(trial, [latency_s] * 3) for trial, latency_s in latencies_s.items())
-    final = run.final if final_s is None else sliced(0, [final_s] * 3)
+    leads = tuple(make_slices(trial, [latency_s] * 3) for trial, latency_s in latencies_s.items())
+    final = run.final if final_s is None else make_slices(0, [final_s] * 3)
     return dataclasses.replace(run, leads=leads, final=final)
 
 
@@ -78,7 +71,7 @@ def test_a_run_without_leads_has_no_confirmed_progress() -> None:
 def test_leads_go_by_their_ratio_to_the_winner(drift: list[float], ratio: float) -> None:
     """A drift that meets both alike leaves no trace in the ratio."""
     run = make_run(latencies=[4.0, 2.0])
-    leads = sliced(0, [ratio * d for d in drift]), sliced(1, drift)
+    leads = make_slices(0, [ratio * d for d in drift]), make_slices(1, drift)
     latencies_s = lead_latencies_s(dataclasses.replace(run, leads=leads))
     assert latencies_s[1] == pytest.approx(float(np.median(drift)))
     assert latencies_s[0] / latencies_s[1] == pytest.approx(ratio)
@@ -111,15 +104,12 @@ def test_arms_are_compared_by_confirmed_progress_only_if_both_have_it() -> None:
 
 def test_throughput_ratios_rest_on_neighbours() -> None:
     """Levels that differ by a drift between sets do not count, ratios within them do."""
-    slow, quick = [2.0, 2.0, 2.0, 1.0, 1.0, 1.0], [1.0, 1.0, 1.0, 0.5, 0.5, 0.5]
-    noisy = [*slow[:2], 9.0, *slow[3:]]
-    reference = [
-        dataclasses.replace(make_run(seed=s), final=sliced(3, noisy, sets=2)) for s in range(3)
-    ]
-    challenger = [
-        dataclasses.replace(make_run(strategy="fast", seed=s), final=sliced(3, quick, sets=2))
-        for s in range(3)
-    ]
+    noisy = make_slices(3, [2.0, 2.0, 9.0], [1.0] * 3)
+    quick = make_slices(3, [1.0] * 3, [0.5] * 3)
+    reference, challenger = (
+        [dataclasses.replace(make_run(strategy=name, seed=s), final=final) for s in range(3)]
+        for name, final in (("default", noisy), ("fast", quick))
+    )
     comparison = compare(pair_runs(reference, challenger, Criteria()), 0.95)
     assert comparison.throughput_ratio.value == pytest.approx(2.0)
     ratio = comparison.challenger.throughput_gflops / comparison.reference.throughput_gflops

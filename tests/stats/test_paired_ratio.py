@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 
 import numpy as np
@@ -11,18 +12,10 @@ from hypothesis import strategies as st
 
 from pytest_ansorbench.records import Remeasurement
 from pytest_ansorbench.stats.paired_ratio import NeighbourRatios, log_ratios
+from tests.synthetic import make_slices
 
 SECONDS = st.floats(1e-7, 1e-1)
-
-
-def slices(*sets):
-    """A re-measurement of these latencies, one tuple a set."""
-    return Remeasurement(
-        0,
-        "ok",
-        tuple(latency_s for of_set in sets for latency_s in of_set),
-        sets=tuple(number for number, of_set in enumerate(sets) for _ in of_set),
-    )
+slices = functools.partial(make_slices, 0)
 
 
 def paired(one, other):
