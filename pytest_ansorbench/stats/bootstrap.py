@@ -10,7 +10,6 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from pytest_ansorbench.stats.criteria import check_confidence
 from pytest_ansorbench.stats.power import t_quantile
 from pytest_ansorbench.stats.trajectory import Floats
 
@@ -57,7 +56,6 @@ def percentile_interval(
     A single run
     proves nothing.
     """
-    check_confidence(confidence)
     if repeats < 2:
         return 0.0, math.inf
     unknown = np.isnan(ratios)

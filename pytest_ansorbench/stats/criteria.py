@@ -36,8 +36,13 @@ class Criteria:
     looks: Looks | None = None
 
     def __post_init__(self) -> None:
-        check_tolerance(self.tolerance)
-        check_confidence(self.confidence)
+        if not 0.0 <= self.tolerance < 1.0:
+            raise ValueError(
+                f"bad tolerance {self.tolerance!r}: expected a fraction from 0 to below 1, "
+                "e.g. 0.01"
+            )
+        if not 0.0 < self.confidence < 1.0:
+            raise ValueError(f"bad confidence {self.confidence!r}: expected a fraction, e.g. 0.95")
         if not 0.0 <= self.noise < 1.0:
             raise ValueError(f"bad noise {self.noise!r}: expected a fraction, e.g. 0.01")
         if not 0.0 < self.false_alarms < 1.0:
@@ -76,15 +81,3 @@ def recorded_number(settings: Mapping[str, Any], name: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 1e9:
         raise ValueError(f"bad setting {name} {value!r}: expected a number")
     return float(value)
-
-
-def check_tolerance(tolerance: float) -> None:
-    if not 0.0 <= tolerance < 1.0:
-        raise ValueError(
-            f"bad tolerance {tolerance!r}: expected a fraction from 0 to below 1, e.g. 0.01"
-        )
-
-
-def check_confidence(confidence: float) -> None:
-    if not 0.0 < confidence < 1.0:
-        raise ValueError(f"bad confidence {confidence!r}: expected a fraction, e.g. 0.95")

@@ -11,7 +11,7 @@ import numpy as np
 
 from pytest_ansorbench.records import CaseResult, Run
 from pytest_ansorbench.stats.bootstrap import Draws
-from pytest_ansorbench.stats.criteria import Criteria, Progress, check_tolerance
+from pytest_ansorbench.stats.criteria import Criteria, Progress
 from pytest_ansorbench.stats.goal import Goal
 from pytest_ansorbench.stats.paired_ratio import NeighbourRatios
 from pytest_ansorbench.stats.peers import peer_of, times_faster
@@ -40,9 +40,6 @@ class PairedRuns:
     # Throughputs in kernel calls a second where the gain begins and ends, if neither arm's runs
     # decide that; None for those of the reference's runs
     gain: tuple[float, float] | None = None
-
-    def __post_init__(self) -> None:
-        check_tolerance(self.tolerance)
 
     def first(self, repeats: int) -> PairedRuns:
         """The runs of the first seeds alone."""

@@ -51,9 +51,3 @@ def test_draws_are_the_same_every_time_and_independent_between_streams() -> None
     assert (draw(5) == draw(5)).all()
     assert 0.15 < (draw(5) == draw(5, stream=1)).mean() < 0.25
     assert set(np.unique(draw(5))) == set(range(5))
-
-
-@pytest.mark.parametrize("confidence", [0.0, 1.0, 95, math.nan])
-def test_a_bad_confidence_is_refused(confidence: float) -> None:
-    with pytest.raises(ValueError, match="bad confidence"):
-        percentile_interval(np.ones(9), 2, confidence)

@@ -34,7 +34,9 @@ def test_what_an_older_result_did_not_record_is_todays_default() -> None:
     [
         {"tolerance": "1%"},
         {"tolerance": 1.0},
+        {"tolerance": -0.01},
         {"confidence": 95},
+        {"confidence": 0.0},
         {"noise": -0.1},
         {"noise": True},
         {"noise": math.nan},
