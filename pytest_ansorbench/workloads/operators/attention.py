@@ -52,6 +52,7 @@ class Attention(Typed):
     size: int
     causal: bool = False
 
+    form: ClassVar[str] = "attention-b{batch}-h{heads}-kh{key_heads}-q{queries}-k{keys}-s{size}"
     accumulators: ClassVar[Mapping[str, Sequence[str]]] = WIDE
 
     def __post_init__(self) -> None:
@@ -64,10 +65,7 @@ class Attention(Typed):
 
     @property
     def shape_id(self) -> str:
-        return (
-            f"attention-b{self.batch}-h{self.heads}-kh{self.key_heads}"
-            f"-q{self.queries}-k{self.keys}-s{self.size}{'-causal' if self.causal else ''}"
-        )
+        return super().shape_id + ("-causal" if self.causal else "")
 
     @property
     def flops(self) -> int:
@@ -178,15 +176,12 @@ class Rope(Typed):
     length: int
     size: int
 
+    form: ClassVar[str] = "rope-b{batch}-h{heads}-l{length}-s{size}"
     accumulators: ClassVar[Mapping[str, Sequence[str]]] = FLOATS
 
     def __post_init__(self) -> None:
         super().__post_init__()
         require_multiple(2, size=self.size)
-
-    @property
-    def shape_id(self) -> str:
-        return f"rope-b{self.batch}-h{self.heads}-l{self.length}-s{self.size}"
 
     @property
     def flops(self) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
@@ -32,9 +32,7 @@ class BatchMatmul(Typed):
     n: int
     k: int
 
-    @property
-    def shape_id(self) -> str:
-        return f"matmul-b{self.batch}-m{self.m}-n{self.n}-k{self.k}"
+    form: ClassVar[str] = "matmul-b{batch}-m{m}-n{n}-k{k}"
 
     @property
     def flops(self) -> int:

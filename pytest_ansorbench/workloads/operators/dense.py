@@ -150,11 +150,8 @@ class SwiGlu(_Product):
     for each element of the output.
     """
 
+    form: ClassVar[str] = "swiglu-m{m}-n{n}-k{k}"
     accumulators: ClassVar[Mapping[str, Sequence[str]]] = WIDE
-
-    @property
-    def shape_id(self) -> str:
-        return f"swiglu-m{self.m}-n{self.n}-k{self.k}"
 
     @property
     def flops(self) -> int:

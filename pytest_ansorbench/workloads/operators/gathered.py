@@ -38,11 +38,8 @@ class Embedding(Typed):
     vocabulary: int
     size: int
 
+    form: ClassVar[str] = "embedding-t{tokens}-v{vocabulary}-s{size}"
     accumulators: ClassVar[Mapping[str, Sequence[str]]] = {dtype: (dtype,) for dtype in FLOATS}
-
-    @property
-    def shape_id(self) -> str:
-        return f"embedding-t{self.tokens}-v{self.vocabulary}-s{self.size}"
 
     @property
     def flops(self) -> int:
@@ -96,9 +93,7 @@ class Moe(Typed):
     n: int
     k: int
 
-    @property
-    def shape_id(self) -> str:
-        return f"moe-b{self.blocks}-m{self.rows}-e{self.experts}-n{self.n}-k{self.k}"
+    form: ClassVar[str] = "moe-b{blocks}-m{rows}-e{experts}-n{n}-k{k}"
 
     @property
     def flops(self) -> int:
@@ -162,6 +157,8 @@ class BlockSparseDense(Typed):
     block: int
     blocks: int
 
+    form: ClassVar[str] = "block-sparse-dense-m{m}-n{n}-k{k}-bs{block}-nz{blocks}"
+
     def __post_init__(self) -> None:
         super().__post_init__()
         require_divisor("block", self.block, n=self.n, k=self.k)
@@ -169,10 +166,6 @@ class BlockSparseDense(Typed):
         if self.blocks > most:
             expected = f"at most {most} for k {self.k} and block {self.block}"
             raise BadShape("blocks", self.blocks, expected, most)
-
-    @property
-    def shape_id(self) -> str:
-        return f"block-sparse-dense-m{self.m}-n{self.n}-k{self.k}-bs{self.block}-nz{self.blocks}"
 
     @property
     def flops(self) -> int:

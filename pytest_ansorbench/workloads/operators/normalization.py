@@ -54,9 +54,7 @@ class RmsNorm(_RowNorm):
     (m, n). FLOP: four for each element; what is computed once a row does not count.
     """
 
-    @property
-    def shape_id(self) -> str:
-        return f"rms-norm-m{self.m}-n{self.n}"
+    form: ClassVar[str] = "rms-norm-m{m}-n{n}"
 
     @property
     def flops(self) -> int:
@@ -102,9 +100,7 @@ class LayerNorm(_RowNorm):
     mean. FLOP: eight for each element.
     """
 
-    @property
-    def shape_id(self) -> str:
-        return f"layer-norm-m{self.m}-n{self.n}"
+    form: ClassVar[str] = "layer-norm-m{m}-n{n}"
 
     @property
     def flops(self) -> int:
@@ -178,17 +174,12 @@ class GroupNorm(Typed):
     channels: int
     groups: int
 
+    form: ClassVar[str] = "group-norm-n{batch}-h{height}-w{width}-c{channels}-g{groups}"
     accumulators: ClassVar[Mapping[str, Sequence[str]]] = WIDE
 
     def __post_init__(self) -> None:
         super().__post_init__()
         require_divisor("groups", self.groups, channels=self.channels)
-
-    @property
-    def shape_id(self) -> str:
-        return (
-            f"group-norm-n{self.batch}-h{self.height}-w{self.width}-c{self.channels}-g{self.groups}"
-        )
 
     @property
     def flops(self) -> int:

@@ -47,16 +47,13 @@ class PackedDense(Typed):
     k: int
     dtype: str = "uint8"
 
+    form: ClassVar[str] = "packed-dense-m{m}-n{n}-k{k}"
     accumulators: ClassVar[Mapping[str, Sequence[str]]] = _UNSIGNED
 
     def __post_init__(self) -> None:
         super().__post_init__()
         require_multiple(_LANES, n=self.n)
         require_multiple(_TERMS, k=self.k)
-
-    @property
-    def shape_id(self) -> str:
-        return f"packed-dense-m{self.m}-n{self.n}-k{self.k}"
 
     @property
     def flops(self) -> int:

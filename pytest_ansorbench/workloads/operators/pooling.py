@@ -124,11 +124,8 @@ class GlobalAvgPool2d(Typed):
     width: int
     channels: int
 
+    form: ClassVar[str] = "global-avg-pool2d-n{batch}-h{height}-w{width}-c{channels}"
     accumulators: ClassVar[Mapping[str, Sequence[str]]] = WIDE
-
-    @property
-    def shape_id(self) -> str:
-        return f"global-avg-pool2d-n{self.batch}-h{self.height}-w{self.width}-c{self.channels}"
 
     @property
     def flops(self) -> int:

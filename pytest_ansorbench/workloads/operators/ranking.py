@@ -50,9 +50,7 @@ class ArgMax(_Ranking):
     The input is (m, n), the output (m,). FLOP: a comparison for each element.
     """
 
-    @property
-    def shape_id(self) -> str:
-        return f"argmax-m{self.m}-n{self.n}"
+    form: ClassVar[str] = "argmax-m{m}-n{n}"
 
     @property
     def flops(self) -> int:
@@ -90,14 +88,12 @@ class TopK(_Ranking):
 
     k: int
 
+    form: ClassVar[str] = "topk-m{m}-n{n}-k{k}"
+
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.k > self.n:
             raise BadShape("k", self.k, f"at most n {self.n}", self.n)
-
-    @property
-    def shape_id(self) -> str:
-        return f"topk-m{self.m}-n{self.n}-k{self.k}"
 
     @property
     def flops(self) -> int:

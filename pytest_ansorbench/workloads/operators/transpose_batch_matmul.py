@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
@@ -34,9 +34,7 @@ class TransposeBatchMatmul(Typed):
     heads: int
     size: int
 
-    @property
-    def shape_id(self) -> str:
-        return f"transpose-matmul-b{self.batch}-l{self.length}-h{self.heads}-s{self.size}"
+    form: ClassVar[str] = "transpose-matmul-b{batch}-l{length}-h{heads}-s{size}"
 
     @property
     def flops(self) -> int:

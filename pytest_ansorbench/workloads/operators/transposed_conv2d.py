@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 
@@ -44,6 +44,11 @@ class TransposedConv2d(Typed):
     stride: int = 1
     padding: int = 0
 
+    form: ClassVar[str] = (
+        "transposed-conv2d-n{batch}-h{height}-w{width}"
+        "-ci{in_channels}-co{out_channels}-k{kernel}-s{stride}-p{padding}"
+    )
+
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.padding >= self.kernel:
@@ -53,14 +58,6 @@ class TransposedConv2d(Typed):
             largest = ((shortest - 1) * self.stride + self.kernel - 1) // 2
             expected = f"at most {largest}, so that some output is left"
             raise BadShape("padding", self.padding, expected, largest)
-
-    @property
-    def shape_id(self) -> str:
-        return (
-            f"transposed-conv2d-n{self.batch}-h{self.height}-w{self.width}"
-            f"-ci{self.in_channels}-co{self.out_channels}"
-            f"-k{self.kernel}-s{self.stride}-p{self.padding}"
-        )
 
     @property
     def flops(self) -> int:

@@ -56,6 +56,8 @@ class Typed(Shaped, Operator):
 
     # By data type, those that it may be summed in, the default first.
     accumulators: ClassVar[Mapping[str, Sequence[str]]] = ALL
+    # The id without data types, with names of fields in place of their values.
+    form: ClassVar[str]
 
     def __post_init__(self) -> None:
         require_one_of("dtype", self.dtype, [*self.accumulators])
@@ -86,9 +88,9 @@ class Typed(Shaped, Operator):
             )
 
     @property
-    @abc.abstractmethod
     def shape_id(self) -> str:
         """The id without data types."""
+        return self.form.format_map(vars(self))
 
     @property
     def id(self) -> str:
