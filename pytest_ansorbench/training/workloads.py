@@ -137,15 +137,9 @@ OTHER_FAMILIES: Final[tuple[Operator, ...]] = (
     DilatedConv2d.square(20, 128, 128, 3, dilation=2),
     GroupedConv2d.square(40, 96, 192, 3, padding=1, groups=4),
     GroupedConv2d.square(20, 320, 320, 3, padding=1, groups=32),
-    TransposedConv2d(
-        batch=1, height=6, width=6, in_channels=384, out_channels=192, kernel=4, stride=2, padding=1
-    ),
-    TransposedConv2d(
-        batch=1, height=20, width=20, in_channels=96, out_channels=48, kernel=4, stride=2, padding=1
-    ),
-    CapsuleConv2d(
-        batch=1, height=12, width=12, in_channels=16, out_channels=24, kernel=3, padding=1
-    ),
+    TransposedConv2d.square(6, 384, 192, 4, 2, 1),
+    TransposedConv2d.square(20, 96, 48, 4, 2, 1),
+    CapsuleConv2d.square(12, 16, 24, 3, padding=1),
     MatrixNorm(batch=1, m=384, n=384),
     MatrixNorm(batch=6, m=320, n=320),
     Softmax(m=768, n=192),
@@ -179,9 +173,7 @@ TODAY: Final[tuple[Operator, ...]] = (
     Conv2d.square(20, 96, 128, 3, 1, 1, dtype="uint8"),
     PackedDense(m=160, n=640, k=512),
     PackedDense(m=64, n=1536, k=384),
-    PackedConv2d(
-        batch=1, height=20, width=20, in_channels=96, out_channels=128, kernel=3, padding=1
-    ),
+    PackedConv2d.square(20, 96, 128, 3, padding=1),
     # Attention: a prompt, a token, an image.
     Attention(batch=1, heads=16, key_heads=4, queries=48, keys=192, size=64, causal=True),
     Attention(batch=1, heads=16, key_heads=4, queries=1, keys=320, size=64),

@@ -125,19 +125,7 @@ _RESNET: Final = (
 QUANTIZED: Final[tuple[Operator, ...]] = (
     # BERT base on 384 tokens and ResNet-50, as VNNI multiplies,
     *(PackedDense(m=384, n=n, k=k) for n, k in _BERT),
-    *(
-        PackedConv2d(
-            batch=1,
-            height=size,
-            width=size,
-            in_channels=ci,
-            out_channels=co,
-            kernel=kernel,
-            stride=stride,
-            padding=padding,
-        )
-        for size, ci, co, kernel, stride, padding in _RESNET
-    ),
+    *(PackedConv2d.square(*shape) for shape in _RESNET),
     # the same in plain layouts,
     *(Dense(m=384, n=n, k=k, dtype="uint8") for n, k in _BERT),
     *(Conv2d.square(*shape, dtype="uint8") for shape in _RESNET),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
-from pytest_ansorbench.workloads.operators.convolution import Planar
+from pytest_ansorbench.workloads.operators.convolution import Planar, Square
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CapsuleConv2d(Planar):
+class CapsuleConv2d(Square, Planar):
     """conv2d in which each product is one of two square matrices, the capsules' poses.
 
     Input NHWijC, kernel HWijIO, output NHWijC, with `i` and `j` the rows and columns of a pose.
@@ -87,16 +87,7 @@ class CapsuleConv2d(Planar):
 
 
 CAPSULE_CONV2D: Final = tuple(
-    CapsuleConv2d(
-        batch=1,
-        height=size,
-        width=size,
-        in_channels=ci,
-        out_channels=co,
-        kernel=3,
-        stride=stride,
-        padding=1,
-    )
+    CapsuleConv2d.square(size, ci, co, 3, stride, padding=1)
     for size, ci, co, stride in (
         # Matrix capsules with EM routing (https://openreview.net/forum?id=HJWLfGWRb), in the
         # shapes of Ansor's CAP: ConvCaps1 with 32 capsules,

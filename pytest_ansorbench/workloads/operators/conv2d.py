@@ -3,42 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final, TypeVar
+from typing import ClassVar, Final
 
-from pytest_ansorbench.workloads.operators.convolution import Convolution, Planar
-
-_Kind = TypeVar("_Kind", bound="Conv2d")
+from pytest_ansorbench.workloads.operators.convolution import Convolution, Planar, Square
 
 
 @dataclass(frozen=True, kw_only=True)
-class Conv2d(Planar, Convolution):
+class Conv2d(Square, Planar, Convolution):
     """Convolution over two axes: input NHWC, kernel HWIO, output NHWC; see `Convolution`."""
 
     family: ClassVar[str] = "conv2d"
-
-    @classmethod
-    def square(
-        cls: type[_Kind],
-        size: int,
-        in_channels: int,
-        out_channels: int,
-        kernel: int,
-        stride: int = 1,
-        padding: int = 0,
-        **more: Any,
-    ) -> _Kind:
-        """One square image; `more` are the fields of a subclass."""
-        return cls(
-            batch=1,
-            height=size,
-            width=size,
-            in_channels=in_channels,
-            out_channels=out_channels,
-            kernel=kernel,
-            stride=stride,
-            padding=padding,
-            **more,
-        )
 
 
 CONV2D: Final = tuple(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from pytest_ansorbench.workloads.operators.window import Window
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from tvm import te
+
+_Kind = TypeVar("_Kind", bound="Square")
 
 _CHANNELS: Final = {"channels": "c", "in_channels": "ci", "out_channels": "co"}
 """How an id calls the fields of an operator that are channels."""
@@ -114,6 +116,34 @@ class Planar(Windowed):
     @property
     def extents(self) -> dict[str, int]:
         return {"height": self.height, "width": self.width}
+
+
+class Square:
+    """A convolution of images, with as many rows as columns in the ones that `square` makes."""
+
+    @classmethod
+    def square(
+        cls: type[_Kind],
+        size: int,
+        in_channels: int,
+        out_channels: int,
+        kernel: int,
+        stride: int = 1,
+        padding: int = 0,
+        **more: Any,
+    ) -> _Kind:
+        """One square image; `more` are the fields of a subclass."""
+        fields = {
+            "batch": 1,
+            "height": size,
+            "width": size,
+            "in_channels": in_channels,
+            "out_channels": out_channels,
+            "kernel": kernel,
+            "stride": stride,
+            "padding": padding,
+        }
+        return cls(**fields, **more)
 
 
 @dataclass(frozen=True, kw_only=True)

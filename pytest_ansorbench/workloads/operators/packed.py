@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 
-from pytest_ansorbench.workloads.operators.convolution import Planar
+from pytest_ansorbench.workloads.operators.convolution import Planar, Square
 from pytest_ansorbench.workloads.operators.shape import require_multiple
 from pytest_ansorbench.workloads.operators.typed import Typed
 
@@ -91,7 +91,7 @@ class PackedDense(Typed):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PackedConv2d(Planar):
+class PackedConv2d(Square, Planar):
     """`Conv2d` of unsigned data and signed weights, with channels in blocks of 16.
 
     Inputs are data (batch, in_channels / 16, height, width, 16) as uint8 and weights

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 
+from pytest_ansorbench.workloads.operators.convolution import Square
 from pytest_ansorbench.workloads.operators.shape import BadShape
 from pytest_ansorbench.workloads.operators.typed import Typed
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TransposedConv2d(Typed):
+class TransposedConv2d(Square, Typed):
     """Every input element adds a scaled kernel to the output: NHWC, HWIO, NHWC.
 
     FLOP: two for every input element, tap and output channel. Contributions that `padding`
@@ -130,16 +131,7 @@ class TransposedConv2d(Typed):
 
 
 TRANSPOSED_CONV2D: Final = tuple(
-    TransposedConv2d(
-        batch=1,
-        height=size,
-        width=size,
-        in_channels=ci,
-        out_channels=co,
-        kernel=4,
-        stride=2,
-        padding=1,
-    )
+    TransposedConv2d.square(size, ci, co, 4, stride=2, padding=1)
     for size, ci, co in (
         # DCGAN's generator of 64x64 images at half the paper's width, as in Ansor's T2D
         # (https://arxiv.org/abs/1511.06434, figure 1): its four upsampling layers.
