@@ -43,7 +43,7 @@ def _exactly_activated(activation: str, x: NDArray[np.float64]) -> NDArray[np.fl
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Product(Typed):
+class Product(Typed):
     """An operator with a product of data and weights, matrices.
 
     Attributes:
@@ -55,6 +55,10 @@ class _Product(Typed):
     m: int
     n: int
     k: int
+
+    @property
+    def reduction_length(self) -> int:
+        return self.k
 
     def matmul(self, data: te.Tensor, weight: te.Tensor, name: str) -> te.Tensor:
         from tvm import te
@@ -68,7 +72,7 @@ class _Product(Typed):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Dense(_Product):
+class Dense(Product):
     """`activation(data @ weight + bias)`: inputs (m, k), (k, n) and, with a bias, (n,).
 
     FLOP: `2 * m * n * k`, and for each element of the output one with a bias, five for GELU and
@@ -101,10 +105,6 @@ class Dense(_Product):
     @property
     def flops(self) -> int:
         return self.m * self.n * (2 * self.k + self.bias + _FLOPS[self.activation])
-
-    @property
-    def reduction_length(self) -> int:
-        return self.k
 
     @property
     def input_shapes(self) -> tuple[tuple[int, ...], ...]:
@@ -141,7 +141,7 @@ class Dense(_Product):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SwiGlu(_Product):
+class SwiGlu(Product):
     """`silu(data @ gate) * (data @ up)`, the gated layer of Llama, as one product.
 
     https://arxiv.org/abs/2002.05202, section 2. Inputs are data (m, k) and the weights (k, 2 * n),

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 import numpy as np
 
 from pytest_ansorbench.workloads.operators.convolution import Planar, Square
+from pytest_ansorbench.workloads.operators.dense import Product
 from pytest_ansorbench.workloads.operators.shape import require_multiple
-from pytest_ansorbench.workloads.operators.typed import Typed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,7 +30,7 @@ _UNSIGNED: Final[Mapping[str, Sequence[str]]] = {"uint8": ("int32",)}
 
 
 @dataclass(frozen=True, kw_only=True)
-class PackedDense(Typed):
+class PackedDense(Product):
     """`Dense` of unsigned data and signed weights with four terms of 16 outputs side by side.
 
     Inputs are data (m, k) as uint8 and weights (n / 16, k / 4, 16, 4) as int8, the output is
@@ -42,9 +42,6 @@ class PackedDense(Typed):
         k: Columns of the data; a multiple of 4.
     """
 
-    m: int
-    n: int
-    k: int
     dtype: str = "uint8"
 
     form: ClassVar[str] = "packed-dense-m{m}-n{n}-k{k}"
@@ -58,10 +55,6 @@ class PackedDense(Typed):
     @property
     def flops(self) -> int:
         return 2 * self.m * self.n * self.k
-
-    @property
-    def reduction_length(self) -> int:
-        return self.k
 
     @property
     def input_shapes(self) -> tuple[tuple[int, ...], ...]:
