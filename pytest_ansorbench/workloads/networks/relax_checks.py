@@ -39,29 +39,25 @@ def _of_sequence(sequence: Any) -> Iterator[tuple[Expr, Expr]]:
             yield binding.var, binding.value
 
 
-def tir_calls(module: IRModule) -> Iterator[tuple[Expr, Any]]:
-    """The calls of TensorIR functions with what they give, in order; both sides of each branch."""
+def operator_of(value: Any) -> str:
+    """The name of the operator that is called, e.g. `relax.nn.conv2d`; nothing if none is."""
     from tvm.ir import Op
     from tvm.relax import Call
 
-    call_tir = Op.get("relax.call_tir")
+    return str(value.op.name) if isinstance(value, Call) and isinstance(value.op, Op) else ""
+
+
+def tir_calls(module: IRModule) -> Iterator[tuple[Expr, Any]]:
+    """The calls of TensorIR functions with what they give, in order; both sides of each branch."""
     for variable, value in bindings(module):
-        if isinstance(value, Call) and value.op == call_tir:
+        if operator_of(value) == "relax.call_tir":
             yield variable, value
 
 
 def operators(module: IRModule) -> list[str]:
     """The different operators that a module calls, e.g. `nn.conv2d`, in order."""
-    from tvm.ir import Op
-    from tvm.relax import Call
-
-    return [
-        *dict.fromkeys(
-            value.op.name.removeprefix("relax.")
-            for _, value in bindings(module)
-            if isinstance(value, Call) and isinstance(value.op, Op)
-        )
-    ]
+    called = filter(None, (operator_of(value) for _, value in bindings(module)))
+    return [*dict.fromkeys(name.removeprefix("relax.") for name in called)]
 
 
 def inputs_of(function: Function, subject: str) -> dict[str, Sequence[Extent] | None]:
@@ -93,9 +89,10 @@ def require_known_shapes(module: IRModule, subject: str) -> None:
     """
     for variable, value in bindings(module):
         if not _is_known(type_of(variable)):
+            name = operator_of(value).removeprefix("relax.") or type(value).__name__
             raise ImportFailed(
-                f"{subject}: the shape of what {_name_of(value)} gives depends on values; expected "
-                "shapes that are known before it runs, so leave that operator out of the model"
+                f"{subject}: the shape of what {name} gives depends on values; expected shapes "
+                "that are known before it runs, so leave that operator out of the model"
             )
 
 
@@ -145,12 +142,3 @@ def _is_known(type_: Any) -> bool:
     if not hasattr(type_, "dtype") or not hasattr(type_, "ndim"):
         return True  # no tensor
     return type_.shape is not None and all(isinstance(_extent(one), int) for one in type_.shape)
-
-
-def _name_of(value: Any) -> str:
-    """What a value is computed by."""
-    from tvm.ir import Op
-
-    name = getattr(getattr(value, "op", None), "name", None)
-    is_operator = isinstance(getattr(value, "op", None), Op)
-    return str(name).removeprefix("relax.") if is_operator else type(value).__name__

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from pytest_ansorbench.workloads.networks.fast_math import fast_forms
+from pytest_ansorbench.workloads.networks.relax_checks import operator_of
 from pytest_ansorbench.workloads.networks.relax_names import array_of, type_of
 from pytest_ansorbench.workloads.networks.winograd import TAPS, TILE, convolution, transformed
 
@@ -99,7 +100,7 @@ def fast_math(module: IRModule) -> IRModule:
     forms = fast_forms()
 
     def replaced(visitor: Any, call: Any) -> Any:
-        name = _operator(call)
+        name = operator_of(call)
         if name not in forms or str(type_of(call).dtype) != "float32":
             return call
         axis = [call.attrs.axis] if hasattr(call.attrs, "axis") else []
@@ -148,7 +149,7 @@ def _rewritten(module: IRModule, forms: Mapping[str, _Form]) -> IRModule:
     from tvm import relax
 
     def replaced(visitor: Any, call: Any) -> Any:
-        form = forms.get(_operator(call))
+        form = forms.get(operator_of(call))
         if form is None:
             return call
         data, weights = call.args
@@ -178,13 +179,13 @@ def _without_detour(visitor: Any, call: Any) -> Any:
     """
     from tvm import relax
 
-    name = _operator(call)
+    name = operator_of(call)
     if name not in (_PERMUTE_DIMS, *_ELEMENTWISE):
         return call
     if not isinstance(call.args[0], relax.DataflowVar):
         return call
     before = _bound(visitor, call.args[0])
-    if _operator(before) != _PERMUTE_DIMS:
+    if operator_of(before) != _PERMUTE_DIMS:
         return call
     if name in _ELEMENTWISE:
         same = relax.Call(call.op, [before.args[0], *call.args[1:]], call.attrs)
@@ -218,11 +219,6 @@ def _bound(visitor: Any, value: Any) -> Any:
     from tvm import relax
 
     return visitor.lookup_binding(value) if isinstance(value, relax.Var) else value
-
-
-def _operator(value: Any) -> str:
-    """The name of the operator that is called; nothing if none is."""
-    return getattr(getattr(value, "op", None), "name", "")
 
 
 def _blocks(weights: NDArray[Any]) -> NDArray[Any] | None:
