@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
-from types import CodeType, ModuleType
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -139,7 +139,7 @@ class KernelBenchFile:
                     f"{subject}: it has no size {size!r}; expected one of "
                     f"{', '.join(sorted(constants)) or 'none'}"
                 )
-        module = _imported(self.path, self.sizes)
+        module = _imported(self.path, tree, self.sizes)
         if missing := [part for part in _PARTS if not hasattr(module, part)]:
             raise ImportFailed(
                 f"{subject}: there is no {missing[0]} in it; expected {', '.join(_PARTS)}, as in "
@@ -162,36 +162,25 @@ def _assigned(module: ast.Module) -> Iterator[ast.Name]:
                 yield node
 
 
-class _Loader(SourceFileLoader):
-    """Runs a file in which given names keep their values.
+def _imported(path: Path, tree: ast.Module, given: Mapping[str, Any]) -> ModuleType:
+    """A module of its own from a file, in which given names keep their values.
 
-    What is made of a constant is then made of the given one. Nothing is compiled to a file.
+    What is made of a constant is then made of the given one. No other module has its name, and
+    nothing is compiled to a file.
     """
-
-    def __init__(self, name: str, path: Path, given: Mapping[str, Any]) -> None:
-        super().__init__(name, str(path))
-        self._given = given
-
-    def get_code(self, fullname: str) -> CodeType:
-        tree = ast.parse(self.get_data(self.path), self.path)
-        for name in _assigned(tree):
-            if name.id in self._given:
-                name.id = "_"
-        code: CodeType = compile(tree, self.path, "exec", dont_inherit=True)
-        return code
-
-
-def _imported(path: Path, given: Mapping[str, Any]) -> ModuleType:
-    """A module of its own from a file, under a name that no other has."""
     number = zlib.crc32(repr((str(path.resolve()), sorted(given.items()))).encode())
     name = f"pytest_ansorbench_kernelbench_{number:08x}"
-    spec = importlib.util.spec_from_file_location(name, path, loader=_Loader(name, path, given))
-    assert spec is not None and spec.loader is not None
+    loader = SourceFileLoader(name, str(path))
+    spec = importlib.util.spec_from_file_location(name, path, loader=loader)
+    assert spec is not None
     module = importlib.util.module_from_spec(spec)
     vars(module).update(given)
+    for constant in _assigned(tree):
+        if constant.id in given:
+            constant.id = "_"
     sys.modules[name] = module  # what is in it may look for its own module
     try:
-        spec.loader.exec_module(module)
+        exec(compile(tree, str(path), "exec", dont_inherit=True), vars(module))
     except BaseException:
         del sys.modules[name]
         raise
