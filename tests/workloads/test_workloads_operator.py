@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from pytest_ansorbench.workloads import BatchMatmul, Conv2d, MatrixNorm, Softmax
+from pytest_ansorbench.workloads import BatchMatmul, MatrixNorm, Softmax
 
 
 def accepts(check, output):
@@ -90,11 +90,3 @@ def test_tasks_are_the_operator_itself(small):
         for one in ArgInfo.from_entry_func(task.mod, remove_preproc=False)
     ]
     assert shapes == [*small.input_shapes, task.check.expected.shape]
-
-
-def test_equal_shapes_are_equal_cases():
-    fields = {"batch": 1, "height": 8, "width": 8, "in_channels": 4, "out_channels": 4}
-    first, second = Conv2d(kernel=3, **fields), Conv2d(kernel=3, stride=1, padding=0, **fields)
-    assert first == second
-    assert first.id == second.id == "conv2d-n1-h8-w8-ci4-co4-k3-s1-p0"
-    assert first != Conv2d(kernel=3, padding=1, **fields)

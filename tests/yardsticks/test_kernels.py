@@ -218,8 +218,3 @@ def test_a_library_sums_in_a_type_of_its_own(reader: Reader) -> None:
 def test_nobody_would_do_these_in_numpy(operator: Operator) -> None:
     with pytest.raises(NoKernel, match=f"numpy has no kernel of {type(operator).__name__}"):
         agrees(operator, numpy_kernels.kernel)
-
-
-def test_a_network_is_no_kernel_of_numpy() -> None:
-    with pytest.raises(NoKernel, match="numpy has kernels of single operators only"):
-        numpy_kernels.kernel(source_of(NETWORKS[0][0]), (), 1)

@@ -461,15 +461,16 @@ def test_a_file_that_cannot_be_read_is_refused_in_a_sentence(read, module):
 
 
 @pytest.mark.parametrize(
-    ("read", "module", "extra"),
+    ("read", "extra"),
     [
-        (workloads.from_onnx, "onnx", "onnx"),
-        (workloads.from_exported_program, "torch", "torch"),
-        (workloads.from_tflite, "tflite", "tflite"),
+        (workloads.from_onnx, "onnx"),
+        (workloads.from_exported_program, "torch"),
+        (workloads.from_tflite, "tflite"),
+        (workloads.from_kernelbench, "torch"),
     ],
 )
-def test_a_missing_extra_is_named(tmp_path, monkeypatch, read, module, extra):
-    monkeypatch.setitem(sys.modules, module, None)
+def test_a_missing_extra_is_named(tmp_path, monkeypatch, read, extra):
+    monkeypatch.setitem(sys.modules, extra, None)
     with pytest.raises(ImportFailed, match=rf"pip install 'pytest-ansorbench\[{extra}\]'"):
         read(tmp_path / "any").tasks()
 

@@ -154,9 +154,3 @@ def test_an_error_of_the_file_stays_its_own(tmp_path):
     with pytest.raises(FileNotFoundError, match="weights"):
         from_kernelbench(path).tasks()
     assert set(sys.modules) == names
-
-
-def test_a_missing_extra_is_named(problem, monkeypatch):
-    monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(ImportFailed, match=r"pip install 'pytest-ansorbench\[torch\]'"):
-        from_kernelbench(problem).tasks()
