@@ -15,6 +15,7 @@ from pytest_ansorbench.workloads import ImportFailed
 from pytest_ansorbench.workloads.networks import extract
 from pytest_ansorbench.workloads.networks.imported import from_module
 from pytest_ansorbench.workloads.networks.relax_names import tensor_type
+from tests import onnx_models
 from tests.inference import infer
 from tests.relax_modules import relax_module
 
@@ -26,33 +27,17 @@ KERNEL = np.random.default_rng(0).standard_normal((4, 3, 3, 3)).astype(np.float3
 MATRIX = np.random.default_rng(1).standard_normal((4, 5)).astype(np.float32)
 
 
-def onnx_model(operator="Relu", batch=1):
-    import onnx
-    from onnx import TensorProto, helper, numpy_helper
-
+def onnx_file(folder, operator="Relu", batch=1):
     nodes = [
-        helper.make_node("Conv", ["x", "kernel"], ["a"], pads=[1, 1, 1, 1]),
-        helper.make_node(operator, ["a"], ["b"]),
-        helper.make_node("GlobalAveragePool", ["b"], ["c"]),
-        helper.make_node("Flatten", ["c"], ["d"]),
-        helper.make_node("MatMul", ["d", "matrix"], ["y"]),
+        ("Conv", ["x", "kernel"], ["a"], {"pads": [1, 1, 1, 1]}),
+        (operator, ["a"], ["b"], {}),
+        ("GlobalAveragePool", ["b"], ["c"], {}),
+        ("Flatten", ["c"], ["d"], {}),
+        ("MatMul", ["d", "matrix"], ["y"], {}),
     ]
-    graph = helper.make_graph(
-        nodes,
-        "small",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [batch, 3, 8, 8])],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [batch, 5])],
-        [numpy_helper.from_array(KERNEL, "kernel"), numpy_helper.from_array(MATRIX, "matrix")],
-    )
-    opsets = [helper.make_opsetid("", 17)]
-    return onnx, helper.make_model(graph, opset_imports=opsets, ir_version=8)
-
-
-def onnx_file(folder, *options, **more):
-    onnx, model = onnx_model(*options, **more)
-    path = folder / "small.onnx"
-    onnx.save(model, str(path))
-    return path
+    values = {"x": ("FLOAT", [batch, 3, 8, 8])}, {"y": ("FLOAT", [batch, 5])}
+    constants = {"kernel": KERNEL, "matrix": MATRIX}
+    return onnx_models.write(folder / "small.onnx", nodes, *values, constants)
 
 
 def expected(x):
@@ -129,9 +114,11 @@ def test_what_has_no_name_is_open(tmp_path, batch):
 
 
 def test_an_onnx_input_that_is_no_tensor_is_refused(tmp_path):
-    onnx, model = onnx_model()
+    import onnx
+
+    path = onnx_file(tmp_path)
+    model = onnx.load(str(path))
     model.graph.input[0].type.sequence_type.elem_type.tensor_type.elem_type = 1
-    path = tmp_path / "small.onnx"
     onnx.save(model, str(path))
     with pytest.raises(ImportFailed, match="its input 'x' is no tensor; export it with tensors"):
         workloads.from_onnx(path).tasks()
@@ -280,35 +267,17 @@ def test_both_sides_of_a_branch_are_tuned():
 
 
 def test_onnx_branches_are_tuned(tmp_path):
-    onnx, _ = onnx_model()
-    from onnx import TensorProto, helper, numpy_helper
+    values = {"flag": ("BOOL", []), "x": ("FLOAT", [4, 5])}, {"y": ("FLOAT", [4, 5])}
 
     def side(name, operator, *given):
-        described = helper.make_tensor_value_info(name, TensorProto.FLOAT, [4, 5])
-        node = helper.make_node(operator, given, [name])
-        return helper.make_graph([node], name, [], [described])
+        return onnx_models.graph(name, [(operator, given, [name], {})], {}, {name: values[1]["y"]})
 
-    graph = helper.make_graph(
-        [
-            helper.make_node(
-                "If",
-                ["flag"],
-                ["y"],
-                then_branch=side("a", "Add", "x", "matrix"),
-                else_branch=side("b", "Mul", "x", "x"),
-            )
-        ],
-        "branch",
-        [
-            helper.make_tensor_value_info("flag", TensorProto.BOOL, []),
-            helper.make_tensor_value_info("x", TensorProto.FLOAT, [4, 5]),
-        ],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [4, 5])],
-        [numpy_helper.from_array(MATRIX, "matrix")],
-    )
-    opsets = [helper.make_opsetid("", 17)]
-    path = tmp_path / "branch.onnx"
-    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=8), str(path))
+    sides = {
+        "then_branch": side("a", "Add", "x", "matrix"),
+        "else_branch": side("b", "Mul", "x", "x"),
+    }
+    branch = [("If", ["flag"], ["y"], sides)]
+    path = onnx_models.write(tmp_path / "branch.onnx", branch, *values, {"matrix": MATRIX})
     assert {task.name for task in workloads.from_onnx(path).tasks()} == {"add", "multiply"}
 
 

@@ -12,6 +12,7 @@ from pytest_ansorbench import workloads
 from pytest_ansorbench.workloads import ImportFailed
 from pytest_ansorbench.workloads.dataflow import Rounding
 from pytest_ansorbench.workloads.signature import arguments_of
+from tests import onnx_models
 from tests.inference import infer
 
 RNG = np.random.default_rng(0)
@@ -35,28 +36,14 @@ def agrees(found, expected, quantum):
     assert np.ptp(expected) > 10 * quantum  # it says something
 
 
-def onnx_file(tmp_path, nodes, given, returned, constants=(), opset=17):
-    import onnx
-    from onnx import helper, numpy_helper
-
-    graph = helper.make_graph(
-        [helper.make_node(*node[:3], **node[3]) for node in nodes],
-        "quantized",
-        [helper.make_tensor_value_info("x", *given)],
-        [helper.make_tensor_value_info("y", *returned)],
-        [numpy_helper.from_array(np.array(array), name) for name, array in dict(constants).items()],
-    )
-    opsets = [helper.make_opsetid("", opset)]
-    path = tmp_path / "quantized.onnx"
-    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=10), str(path))
-    return path
+def onnx_file(tmp_path, nodes, given, returned, *constants, **more):
+    path, values = tmp_path / "quantized.onnx", ({"x": given}, {"y": returned})
+    return onnx_models.write(path, nodes, *values, *constants, **more)
 
 
 @pytest.mark.parametrize(("dtype", "zero"), [("int8", 3), ("uint8", 131)])
 def test_a_convolution_between_quantizations_is_tuned(tmp_path, dtype, zero):
     """As exporters write it: activations, kernel and bias are quantized, the layer is not."""
-    import onnx
-
     image = np.float32(0.02)
     kernel = np.array([0.01, 0.02, 0.015, 0.005], np.float32)
     output = np.float32(0.1)
@@ -80,7 +67,7 @@ def test_a_convolution_between_quantizations_is_tuned(tmp_path, dtype, zero):
         "shifts": image * kernel,
         "output": output,
     }
-    shapes = [(onnx.TensorProto.FLOAT, [2, channels, 8, 8]) for channels in (3, 4)]
+    shapes = [("FLOAT", [2, channels, 8, 8]) for channels in (3, 4)]
     case = workloads.from_onnx(onnx_file(tmp_path, nodes, *shapes, constants))
 
     data, *weights = case.arguments()
@@ -101,11 +88,9 @@ def test_a_convolution_between_quantizations_is_tuned(tmp_path, dtype, zero):
 
 
 def test_a_product_of_whole_numbers_is_tuned(tmp_path):
-    import onnx
-
     nodes = [("MatMulInteger", ["x", "matrix", "point"], ["y"], {})]
     constants = {"matrix": np.ascontiguousarray(MATRIX.T), "point": np.uint8(128)}
-    shapes = ((onnx.TensorProto.UINT8, [3, 8]), (onnx.TensorProto.INT32, [3, 4]))
+    shapes = (("UINT8", [3, 8]), ("INT32", [3, 4]))
     case = workloads.from_onnx(onnx_file(tmp_path, nodes, *shapes, constants))
     data, *weights = case.arguments()
     expected = (data.astype(np.int32) - 128) @ MATRIX.T.astype(np.int32)
@@ -116,19 +101,15 @@ def test_a_product_of_whole_numbers_is_tuned(tmp_path):
 
 @pytest.mark.parametrize("operator", ["QLinearConv", "QLinearMatMul", "ConvInteger"])
 def test_operators_of_whole_numbers_that_are_not_imported_are_named(tmp_path, operator):
-    import onnx
-
-    kind = (onnx.TensorProto.UINT8, [1, 3, 8, 8])
+    kind = ("UINT8", [1, 3, 8, 8])
     path = onnx_file(tmp_path, [(operator, ["x"], ["y"], {})], kind, kind)
     with pytest.raises(ImportFailed, match=rf"not supported for frontend ONNX: {operator}$"):
         workloads.from_onnx(path).tasks()
 
 
 def test_quantization_by_blocks_is_refused(tmp_path):
-    import onnx
-
     nodes = [("DequantizeLinear", ["x", "scales"], ["y"], {"axis": 0, "block_size": 2})]
-    shapes = ((onnx.TensorProto.INT8, [4, 8]), (onnx.TensorProto.FLOAT, [4, 8]))
+    shapes = (("INT8", [4, 8]), ("FLOAT", [4, 8]))
     path = onnx_file(tmp_path, nodes, *shapes, {"scales": np.ones((2, 8), np.float32)}, opset=21)
     # TVM 0.25 does not know the attribute, and finds scales of another number.
     refusal = "blocked quantization is not supported|Size mismatch"
