@@ -124,12 +124,11 @@ def side_by_side(
         SystemExit: A program failed.
     """
     arms = []
-    for outcome in engine.measure_side_by_side(programs, check, effort):
-        if outcome.status != "ok":
-            raise SystemExit(f"a kernel failed: {outcome.status} {outcome.error}")
-        arm = outcome.remeasured(0)
+    for arm in engine.measure_side_by_side(programs, check, effort):
+        if arm.status != "ok":
+            raise SystemExit(f"a kernel failed: {arm.status} {arm.error}")
         # As it was before there were sets: the mean of the faster half of the samples.
-        former = Remeasurement(arm.trial, arm.status, arm.latencies_s)
+        former = Remeasurement(None, arm.status, arm.latencies_s)
         arms.append(former if effort == FORMER else arm)
     levels_s = [arm.latency_s or math.nan for arm in arms]
     pairs = [NeighbourRatios.of(arm, arms[0]) for arm in arms[1:]]

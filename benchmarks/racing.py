@@ -20,7 +20,7 @@ import math
 import statistics
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -177,7 +177,7 @@ def check(
         return {"checked_winner": one["winner"], "check_s": 0.0}
     started_s = time.perf_counter()
     outcomes = engine.measure_side_by_side([kernels[i] for i in rivals], task.check, CHECK.effort)
-    winner = crowned([one.remeasured(i) for i, one in zip(rivals, outcomes, strict=True)])
+    winner = crowned([replace(one, trial=i) for i, one in zip(rivals, outcomes, strict=True)])
     return {"checked_winner": winner, "check_s": time.perf_counter() - started_s}
 
 

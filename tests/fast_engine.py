@@ -20,12 +20,12 @@ import numpy as np
 
 from pytest_ansorbench.measure.engine import EngineError, UntunedError
 from pytest_ansorbench.measure.local.compiled import Compiled, CompiledKernel, CompiledNetwork
-from pytest_ansorbench.measure.outcomes import AfterSet, Built, Computed, Measured, MeasuredInTurn
+from pytest_ansorbench.measure.outcomes import AfterSet, Built, Computed, Measured
 from pytest_ansorbench.measure.policy import ComparingMeasurement, Measurement
 from pytest_ansorbench.measure.program import Foreign, Program
 from pytest_ansorbench.measure.side_by_side import SideBySide
 from pytest_ansorbench.measure.verification import fault
-from pytest_ansorbench.records import MachineState
+from pytest_ansorbench.records import MachineState, Remeasurement
 from pytest_ansorbench.workloads.case import Check
 
 KINDS = {"kernel": CompiledKernel, "network": CompiledNetwork}
@@ -114,8 +114,8 @@ class FastEngine:
 
     def measure_side_by_side(
         self, programs: Sequence[Program], check: Check | None, effort: SideBySide
-    ) -> list[MeasuredInTurn]:
-        outcomes: Sequence[MeasuredInTurn] = ()
+    ) -> list[Remeasurement]:
+        outcomes: Sequence[Remeasurement] = ()
         for after in self.measure_sets(programs, check, effort):
             outcomes = after.outcomes
         return [*outcomes]
@@ -131,10 +131,10 @@ class FastEngine:
         sets, turns = (
             span.least if effort.precision else span.most for span in (effort.sets, effort.turns)
         )
-        outcomes = [*before.outcomes] if before else [MeasuredInTurn("ok") for _ in programs]
-        number = max((one.sets[-1] + 1 for one in outcomes if one.sets), default=0)
+        outcomes = [*before.outcomes] if before else [None for _ in programs]
+        number = max((one.sets[-1] + 1 for one in outcomes if one and one.sets), default=0)
         built = self.build(programs, check)
-        while number < sets and any(one.status == "ok" for one in outcomes):
+        while number < sets and any(one is None or one.status == "ok" for one in outcomes):
             orders = [
                 (turn, effort.order(turn, len(programs)))
                 for turn in range(number * turns, (number + 1) * turns)
@@ -175,20 +175,23 @@ class FastEngine:
 
 
 def _with_set(
-    so_far: MeasuredInTurn, built: Built, number: int, places: Sequence[int]
-) -> MeasuredInTurn:
+    so_far: Remeasurement | None, built: Built, number: int, places: Sequence[int]
+) -> Remeasurement:
     """A program after another set, with a slice at each of some places; if it failed, it is out."""
-    if so_far.status != "ok":
+    if so_far is not None and so_far.status != "ok":
         return so_far
     if built.handle is None:
-        return MeasuredInTurn(built.status, error=built.error)
+        return Remeasurement(None, built.status, (), built.error)
     if wrong := built.handle.wrong():
-        return MeasuredInTurn("wrong-result", error=wrong)
-    return MeasuredInTurn(
-        "ok",
-        (*so_far.latencies_s, *built.handle.time(1, len(places))),
-        (*so_far.sets, *[number] * len(places)),
-        (*so_far.places, *places),
+        return Remeasurement(None, "wrong-result", (), wrong)
+    latencies_s, sets = built.handle.time(1, len(places)), (number,) * len(places)
+    if so_far is None:
+        return Remeasurement(None, "ok", latencies_s, "", sets, tuple(places))
+    return replace(
+        so_far,
+        latencies_s=(*so_far.latencies_s, *latencies_s),
+        sets=(*so_far.sets, *sets),
+        places=(*so_far.places, *places),
     )
 
 

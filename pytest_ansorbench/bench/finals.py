@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from pytest_ansorbench.bench.prepared import PreparedCase
 from pytest_ansorbench.hosted import HostedSearch
-from pytest_ansorbench.measure.outcomes import AfterSet, MeasuredInTurn
+from pytest_ansorbench.measure.outcomes import AfterSet
 from pytest_ansorbench.measure.program import Buildable, Program
 from pytest_ansorbench.measure.side_by_side import SideBySide, Span
 from pytest_ansorbench.records import Peer, Remeasurement
@@ -67,7 +67,7 @@ def measure_winners(
         finals = tuple(
             _NO_WINNER
             if program is None
-            else next(outcomes).remeasured(_trial_of(prepared, search))
+            else replace(next(outcomes), trial=_trial_of(prepared, search))
             for search, program in zip(searches, winners, strict=True)
         )
         peers = tuple(peer.record(next(outcomes)) for peer in prepared.peers)
@@ -76,13 +76,9 @@ def measure_winners(
 
 
 def _behind(entry: SetEntry, winners: Sequence[Buildable | None]) -> AfterSet:
-    measured = [
-        MeasuredInTurn.of(final)
-        for final, program in zip(entry.finals, winners, strict=True)
-        if program is not None
-    ]
-    measured += [MeasuredInTurn.of(peer.final) for peer in entry.peers]
-    return AfterSet(measured, entry.elapsed_s)
+    of_arms = zip(entry.finals, winners, strict=True)
+    measured = [final for final, program in of_arms if program is not None]
+    return AfterSet([*measured, *(peer.final for peer in entry.peers)], entry.elapsed_s)
 
 
 def winner(prepared: PreparedCase, search: FinishedSearch) -> Buildable | None:
@@ -136,7 +132,7 @@ def measure_leads(
         effort = replace(EFFORT, most_s=allowed_s / len(prepared.tasks))
         outcomes = iter(engine.measure_side_by_side(programs, task.check, effort))
         found = tuple(
-            tuple(next(outcomes).remeasured(lead.index) for lead in of_arm) for of_arm in leads
+            tuple(replace(next(outcomes), trial=lead.index) for lead in of_arm) for of_arm in leads
         )
         measured[index] = LeadsEntry(label, seed, index, found, time.monotonic() - started_s)
         yield measured[index]

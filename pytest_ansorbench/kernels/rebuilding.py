@@ -184,7 +184,7 @@ class Rebuilding:
 
     def _kernel(self, winner: Winner, rebuilt: Sequence[Rebuilt]) -> RebuiltKernel:
         sides = [
-            KernelSide(name, one.measured.remeasured(None), one.build_s, one.code_bytes)
+            KernelSide(name, one.measured, one.build_s, one.code_bytes)
             for name, one in zip(self._toolchains.names, rebuilt, strict=True)
         ]
         return RebuiltKernel(

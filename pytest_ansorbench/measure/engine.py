@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol
 
-from pytest_ansorbench.measure.outcomes import AfterSet, Built, Computed, Measured, MeasuredInTurn
+from pytest_ansorbench.measure.outcomes import AfterSet, Built, Computed, Measured
 from pytest_ansorbench.measure.policy import Measurement
 from pytest_ansorbench.measure.program import Buildable, Program
 from pytest_ansorbench.measure.side_by_side import SideBySide
-from pytest_ansorbench.records import MachineState
+from pytest_ansorbench.records import MachineState, Remeasurement
 
 if TYPE_CHECKING:
     from tvm.target import Target
@@ -143,7 +143,7 @@ class Engine(AbstractContextManager["Engine", None], Protocol):
 
     def measure_side_by_side(
         self, programs: Sequence[Buildable], check: Check | None, effort: SideBySide
-    ) -> list[MeasuredInTurn]:
+    ) -> list[Remeasurement]:
         """Build programs and measure them against each other, slice by slice in turn.
 
         A drift of the machine's speed then meets all of them alike. Each program starts afresh
@@ -157,8 +157,8 @@ class Engine(AbstractContextManager["Engine", None], Protocol):
             effort: How long a slice is, and when it is enough.
 
         Returns:
-            One outcome per program, in order. Slices at the same index of two that are `ok` are
-            of the same turn.
+            One outcome per program, in order; its `trial` is None. Slices at the same index of
+            two that are `ok` are of the same turn.
 
         Raises:
             EngineError: The engine cannot go on.

@@ -64,32 +64,10 @@ class Computed:
 
 
 @dataclass(frozen=True)
-class MeasuredInTurn:
-    """A program after it was measured side by side with others."""
-
-    status: TrialStatus  # in whichever set of processes something went wrong
-    latencies_s: tuple[float, ...] = ()  # of a call, one entry a slice; empty unless `ok`
-    sets: tuple[int, ...] = ()  # the set of processes of each slice, from 0
-    places: tuple[int, ...] = ()  # of each slice among all slices of all programs, from 0
-    error: str = ""  # first line of the failure
-
-    @classmethod
-    def of(cls, kept: Remeasurement) -> MeasuredInTurn:
-        """What a run has kept of one, the other way round."""
-        return cls(kept.status, kept.latencies_s, kept.sets, kept.places, kept.error)
-
-    def remeasured(self, trial: int | None) -> Remeasurement:
-        """What a run keeps of it; a network has no trial."""
-        return Remeasurement(
-            trial, self.status, self.latencies_s, self.error, self.sets, self.places
-        )
-
-
-@dataclass(frozen=True)
 class AfterSet:
     """Programs that are measured side by side, after a set of processes."""
 
-    outcomes: Sequence[MeasuredInTurn]  # of all sets so far, one a program, in order
+    outcomes: Sequence[Remeasurement]  # of all sets so far, one a program, in order
     elapsed_s: float  # of all sets so far
 
 
@@ -97,6 +75,6 @@ class AfterSet:
 class Rebuilt:
     """A saved kernel as one toolchain makes it, measured side by side with the others'."""
 
-    measured: MeasuredInTurn
+    measured: Remeasurement
     build_s: tuple[float, ...] = ()  # one entry a set of processes, nothing else running
     code_bytes: int | None = None  # of its object file; None if it was not compiled

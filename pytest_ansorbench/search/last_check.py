@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pytest_ansorbench.records import Remeasurement, TaskRanking
@@ -39,7 +40,8 @@ def rank_tasks(
             policy.effort,
         )
         compared = tuple(
-            outcome.remeasured(rival.index) for rival, outcome in zip(rivals, outcomes, strict=True)
+            replace(outcome, trial=rival.index)
+            for rival, outcome in zip(rivals, outcomes, strict=True)
         )
         ranking = TaskRanking(index, compared, crowned(compared))
         tasks[index].crown(ranking.crowned)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pytest_ansorbench.cores import pinned_to
 from pytest_ansorbench.measure.program import Foreign
-from pytest_ansorbench.records import Implementation, Peer
+from pytest_ansorbench.records import Implementation, Peer, Remeasurement
 from pytest_ansorbench.yardsticks.kernel import NoKernel, library_of, require_installed
 from pytest_ansorbench.yardsticks.sources import (
     ONNX,
@@ -25,7 +25,6 @@ from pytest_ansorbench.yardsticks.sources import (
 )
 
 if TYPE_CHECKING:
-    from pytest_ansorbench.measure.outcomes import MeasuredInTurn
     from pytest_ansorbench.workloads.case import Case, Check
     from pytest_ansorbench.workloads.networks.kernelbench import KernelBenchFile
     from pytest_ansorbench.workloads.networks.sources import TorchModule
@@ -42,9 +41,9 @@ class PeerProgram:
     version: str  # empty if it is not installed
     program: Foreign
 
-    def record(self, measured: MeasuredInTurn) -> Peer:
+    def record(self, measured: Remeasurement) -> Peer:
         """What a run keeps of it."""
-        return Peer(self.implementation, self.version, measured.remeasured(None))
+        return Peer(self.implementation, self.version, measured)
 
 
 def check_peer(implementation: Implementation, case: Case) -> None:

@@ -6,7 +6,8 @@ import pytest
 
 from pytest_ansorbench.measure.engine import EngineError
 from pytest_ansorbench.measure.noise_probe import SLICE_MS, observe_noise, steady_kernel
-from pytest_ansorbench.measure.outcomes import Built, MeasuredInTurn
+from pytest_ansorbench.measure.outcomes import Built
+from pytest_ansorbench.records import Remeasurement
 from tests.fast_engine import FastEngine
 
 
@@ -45,7 +46,7 @@ class Limping(FastEngine):
     """An engine on which nothing runs."""
 
     def measure_side_by_side(self, programs, check, effort):
-        return [MeasuredInTurn("run-timeout", error="planted") for _ in programs]
+        return [Remeasurement(None, "run-timeout", (), "planted") for _ in programs]
 
 
 @pytest.mark.parametrize("kind", [Hasty, Limping])

@@ -15,11 +15,11 @@ import pytest
 import pytest_ansorbench
 from pytest_ansorbench.cli import tune as command
 from pytest_ansorbench.measure.local import toolchains
-from pytest_ansorbench.measure.outcomes import AfterSet, MeasuredInTurn
+from pytest_ansorbench.measure.outcomes import AfterSet
 from pytest_ansorbench.measure.program import Program
 from pytest_ansorbench.measure.remote.settings import DeviceAddress, RemoteSettings
 from pytest_ansorbench.packed import PackedError
-from pytest_ansorbench.records import ReferenceKernel
+from pytest_ansorbench.records import ReferenceKernel, Remeasurement
 from pytest_ansorbench.storage import StorageError, list_journals, read_result
 from pytest_ansorbench.storage.entries import CaseEntry, EndEntry
 from pytest_ansorbench.tuning.compiled import Compiled, check_linker
@@ -405,7 +405,7 @@ def test_a_case_without_a_valid_schedule_exits_1(place, monkeypatch, capsys):
 @fast
 def test_a_kernel_that_its_last_measurement_refutes_is_not_shipped(place, monkeypatch, capsys):
     def refuting(self, programs, check, effort, before=None):
-        yield AfterSet([MeasuredInTurn("wrong-result", error="planted") for _ in programs], 0.001)
+        yield AfterSet([Remeasurement(None, "wrong-result", (), "planted") for _ in programs], 1.0)
 
     compiled, compile_case = [], Compiled.of
     monkeypatch.setattr(Compiled, "of", lambda *of: compiled.append(of) or compile_case(*of))

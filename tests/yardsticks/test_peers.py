@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 from pytest_ansorbench.measure.arguments import dump_check
-from pytest_ansorbench.measure.outcomes import MeasuredInTurn
 from pytest_ansorbench.measure.program import Foreign, Program
 from pytest_ansorbench.measure.side_by_side import SideBySide, Span
+from pytest_ansorbench.records import Remeasurement
 from pytest_ansorbench.workloads import (
     BatchMatmul,
     Check,
@@ -44,7 +44,7 @@ def peer(name: Any, folder: Path, case: Any = MATMUL, check: Check | None = None
     return peer_program(name, case, check, device="cpu", threads=1, cores=None, folder=folder)
 
 
-def measured(engine: Any, *peers: PeerProgram) -> list[MeasuredInTurn]:
+def measured(engine: Any, *peers: PeerProgram) -> list[Remeasurement]:
     """Peers in turn with a kernel, which has not failed whatever they do."""
     own = Program.operator(MATMUL.tasks()[0].mod)
     programs = [own, *(one.program for one in peers)]

@@ -12,11 +12,12 @@ from pytest_ansorbench.measure.local.fork_server import ForkServer
 from pytest_ansorbench.measure.local.runner import Runner
 from pytest_ansorbench.measure.local.side_by_side import MOST_KILLS, BuildSet, TurnTaking
 from pytest_ansorbench.measure.local.supervisor import Supervisor
-from pytest_ansorbench.measure.outcomes import AfterSet, Built, Computed, Measured, MeasuredInTurn
+from pytest_ansorbench.measure.outcomes import AfterSet, Built, Computed, Measured
 from pytest_ansorbench.measure.policy import Measurement
 from pytest_ansorbench.measure.program import Buildable, Program
 from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.measure.side_by_side import SideBySide
+from pytest_ansorbench.records import Remeasurement
 
 if TYPE_CHECKING:
     from tvm.target import Target
@@ -78,8 +79,8 @@ class ForkingEngine(ABC):
 
     def measure_side_by_side(
         self, programs: Sequence[Buildable], check: Check | None, effort: SideBySide
-    ) -> list[MeasuredInTurn]:
-        outcomes: Sequence[MeasuredInTurn] = ()
+    ) -> list[Remeasurement]:
+        outcomes: Sequence[Remeasurement] = ()
         for after in self.measure_sets(programs, check, effort):
             outcomes = after.outcomes
         return [*outcomes]

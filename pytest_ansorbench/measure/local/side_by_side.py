@@ -14,8 +14,9 @@ from pytest_ansorbench.measure.local.fork_server import ServerDied
 from pytest_ansorbench.measure.local.runnable import Runnable
 from pytest_ansorbench.measure.local.runner import Runner
 from pytest_ansorbench.measure.local.supervisor import Supervisor
-from pytest_ansorbench.measure.outcomes import AfterSet, Built, Measured, MeasuredInTurn
+from pytest_ansorbench.measure.outcomes import AfterSet, Built, Measured
 from pytest_ansorbench.measure.side_by_side import SideBySide
+from pytest_ansorbench.records import Remeasurement
 from pytest_ansorbench.stats.paired_ratio import NeighbourRatios, log_ratios
 
 _WARM_UP: Final = 0.2
@@ -69,8 +70,10 @@ class TurnTaking:
         `before` is what an interrupted measurement of the same programs came to.
         """
         if before is None:
-            before = AfterSet([MeasuredInTurn("ok")] * programs, 0.0)
-        self._outcomes = [*before.outcomes]
+            before = AfterSet((), 0.0)
+        self._programs = range(programs)
+        # By program; none before a set has counted.
+        self._outcomes = dict(enumerate(before.outcomes))
         self._effort = effort
         self._runner = runner
         self._build_set = build_set
@@ -85,7 +88,8 @@ class TurnTaking:
     @property
     def running(self) -> list[int]:
         """The programs that have not failed."""
-        return [i for i, outcome in enumerate(self._outcomes) if outcome.status == "ok"]
+        outcomes = self._outcomes
+        return [i for i in self._programs if i not in outcomes or outcomes[i].status == "ok"]
 
     @property
     def finished(self) -> bool:
@@ -94,8 +98,8 @@ class TurnTaking:
         return self.sets > 0 and self._effort.ends(self.sets, self._ratios(), self._elapsed_s)
 
     @property
-    def outcomes(self) -> list[MeasuredInTurn]:
-        return list(self._outcomes)
+    def outcomes(self) -> list[Remeasurement]:
+        return [self._outcomes[number] for number in self._programs]
 
     def measure(self) -> Iterator[AfterSet]:
         """Set by set, until it is enough."""
@@ -160,18 +164,16 @@ class TurnTaking:
             if self._kills < MOST_KILLS:
                 return
         for number, participant in zip(self.running, participants, strict=True):
-            if participant.failure is not None:
-                self._outcomes[number] = MeasuredInTurn(
-                    participant.failure.status, error=participant.failure.error
-                )
+            if failure := participant.failure:
+                self._outcomes[number] = Remeasurement(None, failure.status, (), failure.error)
             elif turns >= self._effort.turns.least or self.sets == 0:
-                self._outcomes[number] = self._with_set(self._outcomes[number], participant)
+                self._outcomes[number] = self._with_set(number, participant)
         self.sets += 1
         self._turns += turns
         self._places += turns * len(participants)
         running = self.running
         for at, wrong in _tired([self._outcomes[number] for number in running]).items():
-            self._outcomes[running[at]] = MeasuredInTurn("wrong-result", error=wrong)
+            self._outcomes[running[at]] = Remeasurement(None, "wrong-result", (), wrong)
 
     def _set_is_over(self, participants: Sequence[_Participant], turns: int) -> bool:
         latencies_s = [one.latencies_s for one in participants if one.failure is None]
@@ -232,16 +234,16 @@ class TurnTaking:
         program.verify()
         program.end()
 
-    def _with_set(self, so_far: MeasuredInTurn, participant: _Participant) -> MeasuredInTurn:
-        return MeasuredInTurn(
-            "ok",
-            (*so_far.latencies_s, *participant.latencies_s),
-            (*so_far.sets, *[self.sets] * len(participant.latencies_s)),
-            (*so_far.places, *participant.places),
-        )
+    def _with_set(self, number: int, participant: _Participant) -> Remeasurement:
+        latencies_s = tuple(participant.latencies_s)
+        sets, places = (self.sets,) * len(latencies_s), tuple(participant.places)
+        if so_far := self._outcomes.get(number):
+            latencies_s = (*so_far.latencies_s, *latencies_s)
+            sets, places = (*so_far.sets, *sets), (*so_far.places, *places)
+        return Remeasurement(None, "ok", latencies_s, "", sets, places)
 
 
-def _tired(outcomes: Sequence[MeasuredInTurn]) -> dict[int, str]:
+def _tired(outcomes: Sequence[Remeasurement]) -> dict[int, str]:
     """Who is fast at first only, set after set, and how that is told.
 
     All others met the same machine, and did not get slower. One set says nothing: where others
@@ -264,7 +266,7 @@ def _tired(outcomes: Sequence[MeasuredInTurn]) -> dict[int, str]:
     return found
 
 
-def _courses(outcome: MeasuredInTurn) -> dict[int, float]:
+def _courses(outcome: Remeasurement) -> dict[int, float]:
     """By set, the latency of the last third of its slices over that of the first."""
     of_sets: dict[int, list[float]] = {}
     for at, latency_s in zip(outcome.sets, outcome.latencies_s, strict=True):
