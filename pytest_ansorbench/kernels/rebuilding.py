@@ -14,7 +14,6 @@ from pytest_ansorbench.environment import MisfitError
 from pytest_ansorbench.measure.engine import Engine, EngineError, UntunedError
 from pytest_ansorbench.measure.local.toolchains import local_toolchains
 from pytest_ansorbench.measure.noise_probe import observe_noise
-from pytest_ansorbench.measure.outcomes import Rebuilt
 from pytest_ansorbench.measure.program import KernelJob, SavedKernel
 from pytest_ansorbench.measure.settings import Caches, EngineSettings
 from pytest_ansorbench.measure.side_by_side import SideBySide
@@ -165,8 +164,8 @@ class Rebuilding:
         ]
         made: dict[int, RebuiltKernel] = {}
         try:
-            for place, rebuilt in self._toolchains.rebuild(jobs, effort, note):
-                made[place] = self._kernel(rows[place][0], rebuilt)
+            for place, sides in self._toolchains.rebuild(jobs, effort, note):
+                made[place] = self._kernel(rows[place][0], sides)
         finally:
             kernels = tuple(made[place] for place in sorted(made))
             self.rebuilt = replace(self.rebuilt, kernels=(*self.rebuilt.kernels, *kernels))
@@ -182,11 +181,7 @@ class Rebuilding:
         """End all processes."""
         self._toolchains.close()
 
-    def _kernel(self, winner: Winner, rebuilt: Sequence[Rebuilt]) -> RebuiltKernel:
-        sides = [
-            KernelSide(name, one.measured, one.build_s, one.code_bytes)
-            for name, one in zip(self._toolchains.names, rebuilt, strict=True)
-        ]
+    def _kernel(self, winner: Winner, sides: Sequence[KernelSide]) -> RebuiltKernel:
         return RebuiltKernel(
             case=winner.case,
             task=winner.task.name,

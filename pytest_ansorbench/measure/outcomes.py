@@ -69,12 +69,3 @@ class AfterSet:
 
     outcomes: Sequence[Remeasurement]  # of all sets so far, one a program, in order
     elapsed_s: float  # of all sets so far
-
-
-@dataclass(frozen=True)
-class Rebuilt:
-    """A saved kernel as one toolchain makes it, measured side by side with the others'."""
-
-    measured: Remeasurement
-    build_s: tuple[float, ...] = ()  # one entry a set of processes, nothing else running
-    code_bytes: int | None = None  # of its object file; None if it was not compiled

@@ -15,12 +15,11 @@ from pytest_ansorbench.kernels import (
     rebuilding,
 )
 from pytest_ansorbench.kernels.rebuilding import another_machine, as_recorded, noise_then
-from pytest_ansorbench.measure.outcomes import Rebuilt
 from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.measure.side_by_side import SideBySide, Span
 from pytest_ansorbench.measure.toolchain import Toolchain
 from pytest_ansorbench.records import MachineNoise, NoiseTrace, Remeasurement
-from pytest_ansorbench.records.rebuilt_kernels import RECORDED
+from pytest_ansorbench.records.rebuilt_kernels import RECORDED, KernelSide
 from pytest_ansorbench.winners import winners_of
 from pytest_ansorbench.workloads.definition import definition_of
 from tests.fast_engine import FastEngine
@@ -53,12 +52,13 @@ class Noting:
             yield (
                 place,
                 tuple(
-                    Rebuilt(
+                    KernelSide(
+                        name,
                         Remeasurement(None, "ok", (seconds,) * 4, "", sets, (0, 1, 2, 3)),
                         (0.1, 0.2),
                         1000,
                     )
-                    for seconds in (1e-3, 2e-3)[: len(self.names)]
+                    for name, seconds in zip(self.names, (1e-3, 2e-3), strict=False)
                 ),
             )
 

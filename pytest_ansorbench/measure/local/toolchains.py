@@ -13,11 +13,12 @@ from pytest_ansorbench.environment import MisfitError, laid_over
 from pytest_ansorbench.measure.engine import EngineError
 from pytest_ansorbench.measure.local.engine import LocalEngine, local_engine
 from pytest_ansorbench.measure.local.side_by_side import TurnTaking
-from pytest_ansorbench.measure.outcomes import AfterSet, Built, Rebuilt
+from pytest_ansorbench.measure.outcomes import AfterSet, Built
 from pytest_ansorbench.measure.program import Buildable, KernelJob
 from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.measure.side_by_side import SideBySide
 from pytest_ansorbench.measure.toolchain import Toolchain
+from pytest_ansorbench.records.rebuilt_kernels import KernelSide
 
 if TYPE_CHECKING:
     from pytest_ansorbench.workloads.case import Check
@@ -34,10 +35,6 @@ class LocalToolchains:
         self.own = own
         self._engines = tuple(engines)
         self._supervisors = [engine.supervisor for engine in dict.fromkeys(self._engines)]
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return tuple(engine.toolchain.name for engine in self._engines)
 
     @property
     def machines(self) -> Mapping[str, Mapping[str, Any]]:
@@ -68,7 +65,7 @@ class LocalToolchains:
         jobs: Sequence[KernelJob],
         effort: SideBySide,
         note: Callable[[str], None] = lambda text: None,
-    ) -> Iterator[tuple[int, tuple[Rebuilt, ...]]]:
+    ) -> Iterator[tuple[int, tuple[KernelSide, ...]]]:
         """Build kernels, each with its toolchain, and measure the outcomes against each other.
 
         All kernels that need another set of processes get one, then the next begins. It has fork
@@ -89,11 +86,11 @@ class LocalToolchains:
                     rebuilding.turns.measure_set()
                     if rebuilding.turns.finished:
                         del waiting[place]
-                        yield place, rebuilding.outcomes()
+                        yield place, rebuilding.sides()
         except KeyboardInterrupt:
             for place, rebuilding in waiting.items():
                 if rebuilding.turns.sets >= _LEAST_SETS:
-                    yield place, rebuilding.outcomes()
+                    yield place, rebuilding.sides()
             raise
 
     def _begun(self, job: KernelJob, effort: SideBySide) -> _Rebuilding:
@@ -128,12 +125,13 @@ class _Rebuilding:
                 self.code_bytes[place] = self.engines[place].code_bytes(one)
         return built
 
-    def outcomes(self) -> tuple[Rebuilt, ...]:
+    def sides(self) -> tuple[KernelSide, ...]:
+        names = [engine.toolchain.name for engine in self.engines]
         return tuple(
-            Rebuilt(measured, tuple(self.build_s[place]), self.code_bytes[place])
+            KernelSide(name, measured, tuple(self.build_s[place]), self.code_bytes[place])
             if measured.status == "ok"
-            else Rebuilt(measured)
-            for place, measured in enumerate(self.turns.outcomes)
+            else KernelSide(name, measured)
+            for place, (name, measured) in enumerate(zip(names, self.turns.outcomes, strict=True))
         )
 
 

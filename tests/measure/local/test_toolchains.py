@@ -61,7 +61,7 @@ def warm():
 
 def rebuild(toolchains, *kernels, effort=ONE_SET, note=lambda text: None):
     """What kernels come to with each toolchain; each set has fork servers to start."""
-    jobs = [KernelJob((kernel,) * len(toolchains.names), TASK.check) for kernel in kernels]
+    jobs = [KernelJob((kernel,) * len(toolchains.machines), TASK.check) for kernel in kernels]
     done = dict(toolchains.rebuild(jobs, effort, note))
     return [done[place] for place in range(len(jobs))]
 
@@ -139,7 +139,7 @@ def test_a_program_of_another_tvm_is_made_anew_by_its_case(pair, warm, mine):
 
 
 def test_they_say_what_they_are(pair):
-    assert pair.names == ("against", "today")
+    assert [*pair.machines] == ["against", "today"]
     for machine in pair.machines.values():
         assert machine["packages"]["apache-tvm"] and machine["target"]
         assert machine["changes"] == {"target": {}, "passes": {}}
