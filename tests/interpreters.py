@@ -55,6 +55,14 @@ def with_other_protocol(folder: Path) -> str:
     return _script(folder / "other-protocol", lines)
 
 
+UNFIT = (
+    (lambda folder: "/nowhere/python", "cannot start the interpreter '/nowhere/python'"),
+    (without_plugin, "install pytest-ansorbench there"),
+    (with_other_protocol, "speaks protocol 99 and not"),
+)
+"""Interpreters that will not do, by what makes them in a folder, and how that is told."""
+
+
 def _script(path: Path, lines: str) -> str:
     path.write_text(f"#!/bin/sh\n{lines}\n")
     path.chmod(0o755)

@@ -235,11 +235,7 @@ def test_a_host_that_is_killed_is_told_of_and_replaced(target, tmp_path, monkeyp
 
 @pytest.mark.parametrize(
     ("python", "message"),
-    [
-        (lambda folder: "/nowhere/python", "cannot start the interpreter '/nowhere/python'"),
-        (interpreters.without_plugin, "install pytest-ansorbench there"),
-        (interpreters.with_other_protocol, "speaks protocol 99 and not"),
-    ],
+    interpreters.UNFIT,
 )
 def test_an_interpreter_that_will_not_do_is_named_with_the_cure(tmp_path, target, python, message):
     host = HostProcess("old", python(tmp_path), interpreters.ROOT, opening(target))
@@ -263,11 +259,6 @@ def test_arrays_of_any_type_are_told_apart():
     one, other = (np.full(4, value, "bfloat16") for value in (1.0, 2.0))
     assert digest(one) == digest(one.copy()) != digest(other)
     assert digest(one)[:2] == ["bfloat16", [4]]
-
-
-def test_what_is_asked_is_json(finished):
-    _, entries, _ = finished
-    assert json.dumps([to_json(entry) for entry in entries])
 
 
 @dataclasses.dataclass(frozen=True)

@@ -14,7 +14,6 @@ from pytest_ansorbench.measure.local.engine import LocalEngine
 from pytest_ansorbench.measure.local.toolchains import LocalToolchains, local_toolchains
 from pytest_ansorbench.measure.program import KernelJob, SavedKernel
 from pytest_ansorbench.measure.settings import EngineSettings
-from pytest_ansorbench.measure.side_by_side import SideBySide, Span
 from pytest_ansorbench.measure.toolchain import Toolchain
 from pytest_ansorbench.packed import deflated, inflated, pack_program, pack_schedule
 from pytest_ansorbench.workloads import BatchMatmul
@@ -24,8 +23,8 @@ from tests.fast_engine import FastEngine
 from tests.faults import Doubling, counting, module
 from tests.lasting_servers import lasting_servers
 from tests.measure.local.processes import gone, server, workers
+from tests.measure.local.test_side_by_side import ONE_SET, TWO_SETS, disturbed
 
-ONE_SET = SideBySide(slice_ms=0.1, turns=Span(3, 3), sets=Span(1, 1))
 SETTINGS = EngineSettings(build_timeout_s=3, run_timeout_s=3)
 TASK = Doubling().tasks()[0]
 PRODUCT = BatchMatmul(batch=1, m=48, n=16, k=24)  # of a shape that is not listed
@@ -79,13 +78,7 @@ def misfit():
 
 def test_kernels_are_measured_slice_by_slice_in_sets_with_servers_of_their_own(pair, engine):
     said, servers = [], []
-
-    class Watched(SideBySide):
-        def order(self, turn, programs):
-            servers.append(server(engine).pid)
-            return super().order(turn, programs)
-
-    effort = Watched(slice_ms=0.1, turns=Span(3, 3), sets=Span(2, 2))
+    effort = disturbed(TWO_SETS, in_turn=lambda turn: servers.append(server(engine).pid))
     kernels = [saved(kind) for kind in ("fine", "wrong", "fine")]
     rebuilt = rebuild(pair, *kernels, effort=effort, note=said.append)
     assert [one.measured.status for one, _ in rebuilt] == ["ok", "wrong-result", "ok"]
@@ -166,15 +159,12 @@ def test_a_kernel_that_fails_costs_itself_alone(pair, warm, monkeypatch):
 def test_a_killed_server_costs_a_set_and_nothing_else(pair, engine, warm):
     killed = []
 
-    class Disturbed(SideBySide):
-        def order(self, turn, programs):
-            if not killed:
-                killed.append(server(engine).pid)
-                server(engine).kill()
-            return super().order(turn, programs)
+    def kill_once(turn):
+        if not killed:
+            killed.append(server(engine).pid)
+            server(engine).kill()
 
-    effort = Disturbed(slice_ms=0.1, turns=Span(3, 3), sets=Span(1, 1))
-    [rebuilt] = rebuild(pair, saved("fine"), effort=effort)
+    [rebuilt] = rebuild(pair, saved("fine"), effort=disturbed(ONE_SET, in_turn=kill_once))
     assert [one.measured.status for one in rebuilt] == ["ok", "ok"]
     gone(killed)
     assert workers(engine) == []
@@ -230,11 +220,7 @@ def test_an_attribute_that_does_not_do_is_refused(text, message):
 
 @pytest.mark.parametrize(
     ("python", "message"),
-    [
-        (lambda folder: "/nowhere/python", "cannot start the interpreter '/nowhere/python'"),
-        (interpreters.without_plugin, "install pytest-ansorbench there"),
-        (interpreters.with_other_protocol, "speaks protocol 99 and not"),
-    ],
+    interpreters.UNFIT,
 )
 def test_an_interpreter_that_will_not_do_is_named_with_the_cure(tmp_path, python, message):
     against = Toolchain("against", python=python(tmp_path))

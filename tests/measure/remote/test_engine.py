@@ -27,7 +27,6 @@ from pytest_ansorbench.measure.remote.libraries import linker_of
 from pytest_ansorbench.measure.remote.relay_main import MODALIAS, RelayMain
 from pytest_ansorbench.measure.remote.settings import RemoteSettings
 from pytest_ansorbench.measure.settings import EngineSettings
-from pytest_ansorbench.measure.side_by_side import SideBySide, Span
 from pytest_ansorbench.workloads import Check
 from tests.faults import kernel
 from tests.forked import wait_until
@@ -41,6 +40,7 @@ from tests.measure.engine_contract import (
     TurnsContract,
     measured,
 )
+from tests.measure.local.test_side_by_side import ONE_SET, disturbed
 from tests.measure.remote import devices
 from tests.relax_modules import relax_module
 
@@ -143,14 +143,11 @@ def test_a_builder_that_is_killed_once_costs_nothing(engine, check, monkeypatch)
 def test_a_set_that_outlasts_its_session_goes_on_in_another(engine, check):
     sessions = []
 
-    @dataclasses.dataclass(frozen=True)
-    class Aging(SideBySide):
-        def order(self, turn, programs):
-            sessions.append(engine._relays.living())
-            sessions[-1].old_s = 0.0
-            return super().order(turn, programs)
+    def age(turn):
+        sessions.append(engine._relays.living())
+        sessions[-1].old_s = 0.0
 
-    effort = Aging(slice_ms=0.1, turns=Span(3, 3), sets=Span(1, 1))
+    effort = disturbed(ONE_SET, in_turn=age)
     outcomes = engine.measure_side_by_side([kernel("fine")] * 2, check, effort)
     assert [one.status for one in outcomes] == ["ok", "ok"]
     assert len({*sessions}) == 3
