@@ -39,10 +39,6 @@ class CrashedError(UntunedError):
     """A program that fails when it is called: other inputs may do."""
 
 
-class KilledError(CrashedError):
-    """A program whose process somebody has killed: once more, and it may be left alone."""
-
-
 class Engine(AbstractContextManager["Engine", None], Protocol):
     """Compiles programs, calls them, and knows the machine that does so.
 

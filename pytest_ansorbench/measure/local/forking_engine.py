@@ -6,11 +6,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from pytest_ansorbench.measure.engine import KilledError
 from pytest_ansorbench.measure.local.builder import Builder
 from pytest_ansorbench.measure.local.fork_server import ForkServer
 from pytest_ansorbench.measure.local.runner import Runner
-from pytest_ansorbench.measure.local.side_by_side import MOST_KILLS, BuildSet, TurnTaking
+from pytest_ansorbench.measure.local.side_by_side import BuildSet, TurnTaking
 from pytest_ansorbench.measure.local.supervisor import Supervisor
 from pytest_ansorbench.measure.outcomes import AfterSet, Built, Computed, Measured
 from pytest_ansorbench.measure.policy import Measurement
@@ -102,14 +101,7 @@ class ForkingEngine(ABC):
         ).measure()
 
     def outputs(self, program: Program, check: Check) -> Computed:
-        for left in reversed(range(MOST_KILLS)):
-            [built] = self.build([program], check)
-            try:
-                return self.runner.outputs(built)
-            except KilledError:
-                if not left:
-                    raise
-        raise AssertionError
+        return self.runner.outputs(lambda: self.build([program], check)[0])
 
     @abstractmethod
     def _new_server(self) -> ForkServer: ...

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final, TypeVar
 
-from pytest_ansorbench.measure.engine import CrashedError, KilledError, UntunedError
+from pytest_ansorbench.measure.engine import CrashedError, UntunedError
 from pytest_ansorbench.measure.local.asking import ProgramFailure, WorkerDied, WorkerTimeout
 from pytest_ansorbench.measure.local.fork_server import ServerDied
 from pytest_ansorbench.measure.local.runnable import Runnable, WrongOutput
@@ -25,6 +25,9 @@ from pytest_ansorbench.records import TrialStatus
 
 _Answer = TypeVar("_Answer")
 
+MOST_KILLS: Final = 3
+"""So often a process is killed by somebody else before that counts as its program's failure: what
+is killed each time may be what memory runs out of."""
 _RUN_STATUS: Final[Mapping[type[ProgramFailure], TrialStatus]] = {
     WorkerTimeout: "run-timeout",
     WrongOutput: "wrong-result",
@@ -65,8 +68,11 @@ class Runner:
         outcome = self._run(built.handle, policy, best_s, incumbent)
         return replace(outcome, build_s=built.build_s, run_s=time.monotonic() - started_s)
 
-    def outputs(self, built: Built) -> Computed:
-        """What a program computes, in one call with each inputs, after which it ends."""
+    def outputs(self, build: Callable[[], Built]) -> Computed:
+        """What a program computes, in one call with each inputs, after which it ends.
+
+        One whose process somebody has killed is built again.
+        """
         computed: list[Computed] = []
 
         def call(program: Runnable) -> tuple[float, ...]:
@@ -76,21 +82,23 @@ class Runner:
             program.end()
             return (seconds,)
 
-        while built.handle is not None:
-            program: Runnable = built.handle
-            try:
-                outcome = self.attempt(program, call)
-            except ServerDied:
-                built = self._restored(program)
-                continue
-            if outcome.was_killed:
-                raise KilledError(outcome.error)
-            if outcome.status != "ok":
-                failure = CrashedError if outcome.status == "run-error" else UntunedError
-                raise failure(outcome.error)
-            return computed[-1]
-        failure = KilledError if built.was_killed else UntunedError
-        raise failure(f"{built.status}: {built.error}")
+        kills, built = 0, build()
+        while True:
+            outcome, error = Measured.not_run(built), f"{built.status}: {built.error}"
+            if built.handle is not None:
+                try:
+                    outcome = self.attempt(built.handle, call)
+                except ServerDied:
+                    built = self._restored(built.handle)
+                    continue
+                error = outcome.error
+            if outcome.status == "ok":
+                return computed[-1]
+            kills += outcome.was_killed
+            if not outcome.was_killed or kills == MOST_KILLS:
+                crashed = outcome.was_killed or outcome.status == "run-error"
+                raise (CrashedError if crashed else UntunedError)(error)
+            built = build()
 
     def attempt(
         self, program: Runnable, work: Callable[[Runnable], tuple[float, ...] | None]

@@ -12,7 +12,7 @@ from typing import Final
 
 from pytest_ansorbench.measure.local.fork_server import ServerDied
 from pytest_ansorbench.measure.local.runnable import Runnable
-from pytest_ansorbench.measure.local.runner import Runner
+from pytest_ansorbench.measure.local.runner import MOST_KILLS, Runner
 from pytest_ansorbench.measure.local.supervisor import Supervisor
 from pytest_ansorbench.measure.outcomes import AfterSet, Built, Measured
 from pytest_ansorbench.measure.side_by_side import SideBySide
@@ -32,10 +32,6 @@ _TIRED_SETS: Final = 3
 """In so many sets at least, and in each of them."""
 _SHORTEST_S: Final = 1e-9
 """A clock may show 0 s for a kernel that does nothing."""
-
-MOST_KILLS: Final = 3
-"""So often a process is killed by somebody else before that counts as its program's failure: what
-is killed each time may be what memory runs out of."""
 
 BuildSet = Callable[[Sequence[int]], Sequence[Built]]
 """Builds the programs with these numbers for one set of processes, in this order."""
