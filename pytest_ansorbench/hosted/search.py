@@ -32,7 +32,6 @@ class HostedStrategy:
     name: str  # of the arm, e.g. `default@old`
     strategy: Strategy  # as this interpreter has it
     host: HostProcess = field(compare=False)
-    description: str = ""  # one line for listings
 
     def check(self, case: Case | None = None) -> None:
         """Check that the strategy, or a case, can be told to the host: UnhostableError."""

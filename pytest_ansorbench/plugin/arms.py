@@ -65,8 +65,7 @@ class Arms:
                 f"{flag_of('toolchains')} {toolchain or 'old'}=PYTHON; there is "
                 f"{', '.join(self._hosts) or 'none'}"
             )
-        about = f"{strategy}, searched by the toolchain {toolchain}"
-        hosted = HostedStrategy(name, self._registry.get(strategy), self._hosts[toolchain], about)
+        hosted = HostedStrategy(name, self._registry.get(strategy), self._hosts[toolchain])
         hosted.check()
         return hosted
 
