@@ -195,19 +195,17 @@ def test_a_device_that_falls_silent_during_an_upload_costs_the_session(check, mo
     """However many programs are built meanwhile: more than a channel takes."""
     monkeypatch.setattr(relay, "_OPEN_S", 2.0)
     lasting = dataclasses.replace(SETTINGS, run_timeout_s=30)
-    with devices.lone_server() as device:
-        server = devices.DeviceAddress("127.0.0.1", device.port)
-        with RemoteEngine(resolve_target(None), lasting, RemoteSettings(server=server)) as own:
-            own._relays.ready(check)
-            for process in (device.process, *device.process.children(recursive=True)):
-                process.suspend()
-            killed_in_the_end = threading.Timer(30.0, device.end)
-            killed_in_the_end.start()
-            built = own.build([kernel("fine")] * 24, check)
-            assert killed_in_the_end.is_alive()
-            killed_in_the_end.cancel()
-            assert {one.status for one in built} == {"ok"}
-            assert own.restarts == 1
+    with devices.lone_server() as device, lone_engine(device.port, settings=lasting) as own:
+        own._relays.ready(check)
+        for process in (device.process, *device.process.children(recursive=True)):
+            process.suspend()
+        killed_in_the_end = threading.Timer(30.0, device.end)
+        killed_in_the_end.start()
+        built = own.build([kernel("fine")] * 24, check)
+        assert killed_in_the_end.is_alive()
+        killed_in_the_end.cancel()
+        assert {one.status for one in built} == {"ok"}
+        assert own.restarts == 1
 
 
 @pytest.mark.parametrize("asked", [None, 3])
@@ -233,18 +231,15 @@ def test_no_tracker_is_told(check):
 
 
 def test_a_single_server_needs_no_tracker(check):
-    with devices.lone_server() as device:
-        server = devices.DeviceAddress("127.0.0.1", device.port)
-        own = RemoteEngine(resolve_target(None), SETTINGS, RemoteSettings(server=server))
-        with own:
-            assert measured(own, ["fine"], check)[0].status == "ok"
-            np.testing.assert_allclose(*own.outputs(kernel("fine"), check).given, check.expected)
+    with devices.lone_server() as device, lone_engine(device.port) as own:
+        assert measured(own, ["fine"], check)[0].status == "ok"
+        np.testing.assert_allclose(*own.outputs(kernel("fine"), check).given, check.expected)
 
 
-def lone_engine(port, patience_s):
+def lone_engine(port, patience_s=60.0, settings=SETTINGS):
     server = devices.DeviceAddress("127.0.0.1", port)
     remote = RemoteSettings(server=server, patience_s=patience_s)
-    return RemoteEngine(resolve_target(None), SETTINGS, remote)
+    return RemoteEngine(resolve_target(None), settings, remote)
 
 
 def test_a_single_server_that_does_not_listen_yet_is_waited_for(check):
@@ -294,13 +289,11 @@ def test_a_single_server_with_a_key_is_not_waited_for(check):
 
 def test_a_single_server_that_a_kernel_keeps_busy_is_waited_for(check, monkeypatch):
     """Until its session's own limit."""
-    with devices.lone_server() as device:
-        server = devices.DeviceAddress("127.0.0.1", device.port)
-        with RemoteEngine(resolve_target(None), SETTINGS, RemoteSettings(server=server)) as own:
-            hung, fine = own.build([kernel("hang"), kernel("fine")], check)
-            assert own.run(hung, QUICK).status == "run-timeout"
-            monkeypatch.setattr(relay, "_OPEN_S", 2.0)
-            assert own.run(fine, QUICK).status == "ok"
+    with devices.lone_server() as device, lone_engine(device.port) as own:
+        hung, fine = own.build([kernel("hang"), kernel("fine")], check)
+        assert own.run(hung, QUICK).status == "run-timeout"
+        monkeypatch.setattr(relay, "_OPEN_S", 2.0)
+        assert own.run(fine, QUICK).status == "ok"
 
 
 def test_a_linker_that_is_not_there_is_told(tracker):
