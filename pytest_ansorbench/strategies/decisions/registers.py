@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from pytest_ansorbench.environment import triple_of
 from pytest_ansorbench.records.checks import check
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def registers_of(target: Target) -> Registers | None:
 
     if str(target.kind.name) != "llvm":
         return None
-    if "x86" not in str(target.attrs.get("mtriple", "")):
+    if "x86" not in triple_of(target):
         return Registers(max(1, int(llvm_get_vector_width(target)) // 8), _COUNT)
     features = {str(one) for one in llvm_get_cpu_features(target)}
     return next((found for name, found in _OF_X86.items() if name in features), _OF_ANY_X86)

@@ -16,6 +16,8 @@ AVX512 = {"kind": "llvm", "mtriple": "x86_64-unknown-linux-gnu", "mcpu": "skylak
 SSE = {"kind": "llvm", "mtriple": "x86_64-unknown-linux-gnu", "mcpu": "x86-64"}
 NEON = {"kind": "llvm", "mtriple": "aarch64-linux-gnu"}
 AVX2 = {"kind": "llvm", "mtriple": "x86_64-unknown-linux-gnu", "mcpu": "haswell"}
+OWN = {"kind": "llvm", "mcpu": "haswell"}
+"""An x86 by its processor alone, as one may name it on such a machine."""
 FLOATS = Nest("width", "block", item_bytes=4, steps=1e6)
 COLUMNS = ("width", "block", "sketch")
 
@@ -43,7 +45,7 @@ def test_a_step_takes_what_its_lanes_leave():
 
 @pytest.mark.parametrize(
     ("description", "lanes", "registers"),
-    [(AVX512, 16, 32), (AVX2, 8, 16), (SSE, 4, 16), (NEON, 4, 32)],
+    [(AVX512, 16, 32), (AVX2, 8, 16), (OWN, 8, 16), (SSE, 4, 16), (NEON, 4, 32)],
 )
 def test_vectors_and_registers_of_a_target(description, lanes, registers):
     whole = 4 * lanes * registers
