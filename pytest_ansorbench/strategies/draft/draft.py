@@ -202,21 +202,23 @@ class _Draft:
             self._known.scores += [(self._space.point(one), one["score"]) for one in surveyed]
 
     def learn(self, batch: Sequence[Observation]) -> None:
-        known, replays = self._known, self._replays
-        before = known.best_gflops
-        for seen in batch:
-            point = self._space.point(seen.candidate.payload)
-            point = replays.taken.get(point, point)
-            known.gflops.append((point, seen.gflops))
-            if "promised" in seen.candidate.payload:
-                known.promises.append((seen.candidate.payload["promised"], seen.gflops))
-        self._report(batch)
+        known, taken, before = self._known, self._replays.taken, self._known.best_gflops
+        notes = [seen.candidate.payload for seen in batch]
+        points = [self._space.point(note) for note in notes]
+        gflops = [seen.gflops for seen in batch]
+        for note, point, measured in zip(notes, points, gflops, strict=True):
+            known.gflops.append((taken.get(point, point), measured))
+            if "promised" in note:
+                known.promises.append((note["promised"], measured))
+        for index, places, vectors in by_sketch(points):
+            features = self._space.spaces[index].features(vectors)
+            kind = self._space.encoding.kinds[index]
+            self._family.report(self._member, kind, features, [gflops[at] for at in places])
         best = known.best_gflops
-        predicted = [seen.candidate.payload["predicted"] for seen in batch]
-        drafted = [seen for seen in batch if seen.candidate.payload["predicted"] is not None]
-        promised = [seen.candidate.payload["predicted"] for seen in drafted]
-        known.compare(promised, [seen.gflops for seen in drafted], before)
-        rescaled = [one * (before or best) / best for one in promised] if best else []
+        predicted = [note["predicted"] for note in notes]
+        drafted = [pair for pair in zip(predicted, gflops, strict=True) if pair[0] is not None]
+        known.compare(drafted, before)
+        rescaled = [one * (before or best) / best for one, _ in drafted] if best else []
         self._decisions = {
             # If the next batch is like this one.
             "expected_gain": round(expected_gain(rescaled, known.errors), 4),
@@ -224,21 +226,14 @@ class _Draft:
             "pooled_trials": self._pooled_trials,
             "prior_weight": round(self._prior_weight, 4),
             "drafts": {
-                **replays.counts(),
+                **self._replays.counts(),
                 "predicted": [None if one is None else round(one, 3) for one in predicted],
-                "measured": [round(seen.gflops / best, 3) if best else 0.0 for seen in batch],
+                "measured": [round(one / best, 3) if best else 0.0 for one in gflops],
             },
         }
 
     def decisions(self) -> Mapping[str, Any]:
         return self._decisions
-
-    def _report(self, batch: Sequence[Observation]) -> None:
-        points = [self._space.point(seen.candidate.payload) for seen in batch]
-        for index, places, vectors in by_sketch(points):
-            features = self._space.spaces[index].features(vectors)
-            gflops = [batch[at].gflops for at in places]
-            self._family.report(self._member, self._space.encoding.kinds[index], features, gflops)
 
     @property
     def _survey_due(self) -> bool:

@@ -81,14 +81,14 @@ class Evidence:
             trust = np.append(trust, np.full(len(self.scores), survey.weight))
         return points, throughput, trust
 
-    def compare(self, predicted: Sequence[float], gflops: Sequence[float], before: float) -> None:
+    def compare(self, trials: Sequence[tuple[float, float]], before: float) -> None:
         """Note how far predictions of valid trials were off, in shares of the best before.
 
-        A failed trial is no sign that others may be faster than promised.
+        `trials` are what was predicted of each, and its GFLOP/s. A failed one is no sign that
+        others may be faster than promised.
         """
         scale = before or self.best_gflops
-        pairs = zip(predicted, gflops, strict=True)
-        self.errors += [measured / scale - promised for promised, measured in pairs if measured]
+        self.errors += [measured / scale - promised for promised, measured in trials if measured]
 
 
 def _shown(values: Sequence[float]) -> float:

@@ -119,8 +119,8 @@ def test_no_more_is_surveyed_than_a_task_has_trials(trials, programs):
 
 def test_errors_are_of_what_was_best_when_they_were_predicted():
     known = Evidence(gflops=[((0, ()), 50.0), ((0, ()), 80.0)])
-    known.compare([1.0], [80.0], before=50.0)
-    known.compare([0.5], [80.0], before=0.0)  # nothing was best: what is best now
+    known.compare([(1.0, 80.0)], before=50.0)
+    known.compare([(0.5, 80.0)], before=0.0)  # nothing was best: what is best now
     assert known.errors == pytest.approx([0.6, 0.5])
 
 
@@ -270,7 +270,7 @@ def shares_by(known):
 
 def test_failed_trials_say_nothing_of_how_far_promises_are_off():
     evidence = Evidence()
-    evidence.compare([0.9, 0.9], [0.0, 40.0], before=50.0)
+    evidence.compare([(0.9, 0.0), (0.9, 40.0)], before=50.0)
     assert evidence.errors == [pytest.approx(-0.1)]
 
 
