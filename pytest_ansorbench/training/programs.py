@@ -143,9 +143,8 @@ def _programs(
 
     space = TargetSpace().start(target)
     context = TuneContext(task.mod, target=target, space_generator=space)
-    reader = _DecisionReader(context)
     extractor = extractor_of(None)
-    features, latencies_s = [], []
+    features, latencies_s, traces = [], [], []
     for one in rounds:
         try:
             candidates = unpack(one.state.candidates, task.mod)
@@ -153,11 +152,11 @@ def _programs(
             raise BadSamples(f"bad journal {path}: {case}, {task.name}: {error}") from None
         rows = extract(extractor, context, [each.measure_candidate for each in candidates])
         features.append(pool(rows))
-        for candidate in candidates:
-            reader.read(candidate.trace)
+        traces += [each.trace for each in candidates]
         latencies_s += [
             trial.latency_s if trial.latency_s is not None else math.inf for trial in one.trials
         ]
+    kinds, decisions = _decided(context, traces)
     return Programs(
         case=case,
         task=task.name,
@@ -165,37 +164,28 @@ def _programs(
         features=np.concatenate(features),
         latencies_s=np.array(latencies_s),
         search_s=sum(one.round.search_s for one in rounds),
-        kinds=np.array(reader.kinds, dtype=np.str_),
-        decisions=reader.table(),
+        kinds=kinds,
+        decisions=decisions,
     )
 
 
-class _DecisionReader:
-    """Finds what programs of a task have decided."""
-
-    def __init__(self, context: TuneContext) -> None:
-        sketches = context.generate_design_space()
-        maker = ProgramMaker(context)
-        self._index = SketchIndex(sketches)
-        self._spaces = [TracedSpace(at, one, maker) for at, one in enumerate(sketches)]
-        self._kinds = kinds_of(self._spaces)
-        self.kinds: list[str] = []
-        self._rows: list[NDArray[np.float32]] = []
-
-    def read(self, trace: Trace) -> None:
-        """Note one program's; a mutation may put a tile or a block where sampling does not."""
-        sketch = self._index.of(trace)
-        vector = self._spaces[sketch].vector_in(trace) if sketch >= 0 else None
-        if vector is None:
-            self.kinds.append("")
-            self._rows.append(np.zeros(0, dtype=np.float32))
-            return
-        self.kinds.append(self._kinds[sketch])
-        self._rows.append(self._spaces[sketch].features(np.array([vector], dtype=np.int32))[0])
-
-    def table(self) -> NDArray[np.float32]:
-        """All rows, filled up with NaN, shape (programs, most columns)."""
-        found = np.full((len(self._rows), max(map(len, self._rows), default=0)), np.nan, np.float32)
-        for row, features in zip(found, self._rows, strict=True):
-            row[: len(features)] = features
-        return found
+def _decided(
+    context: TuneContext, traces: Sequence[Trace]
+) -> tuple[NDArray[np.str_], NDArray[np.float32]]:
+    """Kinds and decisions of a task's programs, as `Programs` has them."""
+    sketches = context.generate_design_space()
+    maker, index = ProgramMaker(context), SketchIndex(sketches)
+    spaces = [TracedSpace(at, one, maker) for at, one in enumerate(sketches)]
+    known = kinds_of(spaces)
+    kinds, rows = [""] * len(traces), [np.zeros(0, np.float32)] * len(traces)
+    for at, trace in enumerate(traces):
+        sketch = index.of(trace)
+        # A mutation may put a tile or a block where sampling does not.
+        vector = spaces[sketch].vector_in(trace) if sketch >= 0 else None
+        if vector is not None:
+            kinds[at] = known[sketch]
+            [rows[at]] = spaces[sketch].features(np.array([vector], dtype=np.int32))
+    table = np.full((len(rows), max(map(len, rows), default=0)), np.nan, np.float32)
+    for row, features in zip(table, rows, strict=True):
+        row[: len(features)] = features
+    return np.array(kinds, dtype=np.str_), table
