@@ -106,13 +106,6 @@ def searched(policy, space, throughput, trials, *, seed=0, batch=16):
     return tried, search
 
 
-def rank_correlation(scores, truth) -> float:
-    """Spearman's."""
-    from scipy.stats import spearmanr  # which takes a second to import
-
-    return float(spearmanr(scores, truth).statistic)
-
-
 def as_json(value):
     """A value as a journal gives it back."""
     return json.loads(json.dumps(value))

@@ -7,6 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from pytest_ansorbench.stats.ranks import rank_correlation
 from pytest_ansorbench.strategies import (
     AutoTVM,
     Chains,
@@ -30,7 +31,6 @@ from tests.strategies.point_searches import (
     Hidden,
     design_space,
     every_point,
-    rank_correlation,
     searched,
 )
 

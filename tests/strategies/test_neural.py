@@ -9,6 +9,7 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 
+from pytest_ansorbench.stats.ranks import rank_correlation
 from pytest_ansorbench.strategies import (
     AutoTVM,
     Bagged,
@@ -22,13 +23,7 @@ from pytest_ansorbench.strategies import (
     undecided,
 )
 from pytest_ansorbench.strategies.autotvm.nests import CONTEXT, LOOPS, nest_of
-from tests.strategies.point_searches import (
-    SMALL_GRU,
-    Hidden,
-    design_space,
-    rank_correlation,
-    searched,
-)
+from tests.strategies.point_searches import SMALL_GRU, Hidden, design_space, searched
 from tests.strategies.setups import MATMUL, make_setup
 
 needs_torch = pytest.mark.skipif(find_spec("torch") is None, reason="PyTorch is not installed")
