@@ -79,10 +79,3 @@ def test_a_map_keeps_the_order_and_passes_errors_on(maker):
     assert maker.map(lambda item: item * item, range(100)) == [n * n for n in range(100)]
     with pytest.raises(ZeroDivisionError):
         maker.map(lambda item: 1 / item, [1, 0])
-
-
-def test_a_program_makes_a_candidate_with_a_payload(setup, maker):
-    [program] = sampled(setup, maker, 1)
-    candidate = program.candidate({"from": "test"})
-    assert candidate.schedule.same_as(program.schedule)
-    assert candidate.payload == {"from": "test"}

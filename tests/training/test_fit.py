@@ -30,12 +30,6 @@ def test_a_rule_that_shows_in_the_features_is_found(model):
     assert model.rules == RULES
 
 
-def test_equal_data_give_an_equal_model(tmp_path):
-    for name in ("a.ubj", "b.ubj"):
-        fit([make_samples(seed=1)], QUICK).save(tmp_path / name)
-    assert (tmp_path / "a.ubj").read_bytes() == (tmp_path / "b.ubj").read_bytes()
-
-
 def test_scores_lie_between_what_one_rule_gains_and_the_best_in_hindsight(model):
     scores = scored(model, [make_samples(seed=3)])
     assert scores.programs == 60

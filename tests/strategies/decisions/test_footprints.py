@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pytest_ansorbench import workloads
-from pytest_ansorbench.strategies.decisions.footprints import Depth, depths_of
+from pytest_ansorbench.strategies.decisions.footprints import Depth, depths_of, is_reduction
 from tests.strategies.setups import MATMUL, spaces_of
 
 CASES = {
@@ -86,12 +86,12 @@ def counted(space, mod, vector):
     [block] = [
         block
         for block in map(schedule.get, schedule.get_child_blocks(schedule.get_sblock("root")))
-        if len(block.iter_vars) == len(tilings) and any(map(reduces, block.iter_vars))
+        if len(block.iter_vars) == len(tilings) and any(map(is_reduction, block.iter_vars))
     ]
     names = [one.var.name for one in block.iter_vars]
     found = {}
     for depth, (spatial, reduction) in enumerate([(1, 0), (1, 1), (2, 1)]):
-        inner = [reduction if reduces(one) else spatial for one in block.iter_vars]
+        inner = [reduction if is_reduction(one) else spatial for one in block.iter_vars]
         steps = [
             math.prod(tiling[len(tiling) - tiles :])
             for tiling, tiles in zip(tilings, inner, strict=True)
@@ -103,11 +103,6 @@ def counted(space, mod, vector):
                 touched.add(tuple(value(one.min, values) for one in region.region))
             found[f"0.depth{depth}.buffer{n}"] = len(touched)
     return found
-
-
-def reduces(variable):
-    """Whether a block adds up over a variable."""
-    return int(variable.iter_type) == 2
 
 
 def value(index, at):
