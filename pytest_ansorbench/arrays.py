@@ -48,6 +48,15 @@ def opened_archive(path: Path) -> Iterator[Mapping[str, NDArray[Any]]]:
         raise BadArchive(words or type(error).__name__) from None
 
 
+def array_names(path: Path) -> set[str]:
+    """What the arrays of an `.npz` file are called; none if it cannot be read."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return {name.removesuffix(".npy") for name in archive.namelist()}
+    except Exception:  # zipfile raises many types on damaged files
+        return set()
+
+
 def is_float(dtype: np.dtype[Any]) -> bool:
     """Whether it is a floating-point type, one of ml_dtypes included."""
     try:

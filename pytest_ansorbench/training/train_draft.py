@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from pytest_ansorbench.arrays import array_names
 from pytest_ansorbench.storage import is_journal, read_journal
 from pytest_ansorbench.strategies import Experience, load_program_model
 from pytest_ansorbench.strategies.decisions.experience import is_experience, save_experience
@@ -115,8 +116,11 @@ def _read_programs(sources: Sequence[Path], tasks: Tasks) -> Iterator[Programs]:
 
 def _files(source: Path) -> Iterator[Path]:
     if source.is_dir():
-        # A folder of --ansor-learn holds experience as well, with the suffix of samples.
-        yield from (path for path in source.rglob(f"*{SAMPLES}") if not is_experience(path))
+        for path in source.rglob(f"*{SAMPLES}"):
+            # Experience, samples of rules and a network's weights have the same suffix. What cannot
+            # be read is left for `load_programs` to refuse.
+            if not (names := array_names(path)) or "latencies_s" in names:
+                yield path
         yield from filter(is_journal, source.rglob(f"*{JOURNAL}*"))
     elif source.suffix == ".json":
         raise BadSamples(

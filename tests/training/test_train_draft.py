@@ -26,6 +26,7 @@ from pytest_ansorbench.training.fit_programs import (
     score_programs,
 )
 from pytest_ansorbench.training.programs import Programs, load_programs
+from tests.training.samples import make_samples
 
 QUICK = ProgramFitSettings(trees=30, depth=3, learning_rate=0.2, columns=0.5)
 
@@ -159,6 +160,13 @@ def test_the_command_writes_a_model_and_its_card(folder, capsys):
     assert card["experience"]["bytes"] == (folder / "m.npz").stat().st_size
     assert set(Experience(path=folder / "m.npz").known()) == {"two", "three"}
     assert load_program_model(folder / "m.ubj").predict(made_up(9).features).shape == (120,)
+
+
+def test_other_arrays_in_a_folder_are_passed_over(folder):
+    save_arrays(make_samples(), folder / "rules.npz")
+    np.savez(folder / "weights.npz", bias=np.zeros(3))
+    assert train(folder, "--trees", "3") == 0
+    assert json.loads((folder / "m.card.json").read_text())["data"]["programs"] == 720
 
 
 def test_a_task_of_two_sessions_is_one_task(folder, tasks):
