@@ -31,7 +31,9 @@ from sessions import RESULTS, ROOT, bench, to_resume
 from tabulate import tabulate
 
 from pytest_ansorbench.records import Result
-from pytest_ansorbench.report import Layout, Terminal, result_report
+from pytest_ansorbench.report.build import result_report
+from pytest_ansorbench.report.render.terminal import Terminal
+from pytest_ansorbench.report.table import Layout
 from pytest_ansorbench.stats.judging import judge_result
 from pytest_ansorbench.stats.trajectory import Trajectory
 from pytest_ansorbench.workloads import CAPSULE_CONV2D, OPERATORS

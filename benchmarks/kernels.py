@@ -25,7 +25,8 @@ from sessions import RESULTS, bench
 from tabulate import tabulate
 
 from pytest_ansorbench.records.rebuilt_kernels import KernelsVerdict, RebuiltKernel, RebuiltKernels
-from pytest_ansorbench.report import Terminal, kernels_report
+from pytest_ansorbench.report.rebuilt_tables import kernels_report
+from pytest_ansorbench.report.render.terminal import Terminal
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.rebuilt_ratios import KernelLimits, judge_rebuilt
 from pytest_ansorbench.storage import result_name

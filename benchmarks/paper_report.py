@@ -9,13 +9,14 @@ from typing import Final
 
 from pytest_ansorbench.cli import main as ansor_bench
 from pytest_ansorbench.records import CaseResult
-from pytest_ansorbench.report import Layout, Report, Section, Terminal, parse_columns
 from pytest_ansorbench.report.cells import Cell, Count, Number, Text
+from pytest_ansorbench.report.columns import parse_columns
 from pytest_ansorbench.report.controls import control_lines
 from pytest_ansorbench.report.decisions import RuleTotals, rule_totals
 from pytest_ansorbench.report.details import case_details
-from pytest_ansorbench.report.sections import Column, Group, Lines, Table
-from pytest_ansorbench.report.table import case_table
+from pytest_ansorbench.report.render.terminal import Terminal
+from pytest_ansorbench.report.sections import Column, Group, Lines, Report, Section, Table
+from pytest_ansorbench.report.table import Layout, case_table
 from pytest_ansorbench.stats.distribution import case_ways
 from pytest_ansorbench.stats.judging import judge_result
 from pytest_ansorbench.storage import read_result

@@ -20,7 +20,9 @@ from typing import Final
 
 from sessions import RESULTS, ROOT, bench
 
-from pytest_ansorbench.report import Layout, Terminal, result_report
+from pytest_ansorbench.report.build import result_report
+from pytest_ansorbench.report.render.terminal import Terminal
+from pytest_ansorbench.report.table import Layout
 from pytest_ansorbench.stats.judging import judge_result
 from pytest_ansorbench.storage import read_result
 

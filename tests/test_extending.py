@@ -176,7 +176,8 @@ class Tabs:
 '''
 RENDERED = """
 from pathlib import Path
-from pytest_ansorbench.report import RENDERERS, result_report
+from pytest_ansorbench.report.build import result_report
+from pytest_ansorbench.report.render.formats import RENDERERS
 from pytest_ansorbench.stats.judging import judge_result
 from pytest_ansorbench.storage import read_result
 

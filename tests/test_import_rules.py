@@ -148,8 +148,7 @@ LIVE = {REPORT / "progress.py"}
 #: Where what is rendered is written.
 WRITES = REPORT / "render" / "outputs.py"
 RENDERERS = [*sorted((REPORT / "render").glob("*.py")), *sorted(LIVE)]
-#: `__init__` is the facade of both.
-BUILDERS = sorted(set(REPORT.glob("*.py")) - {REPORT / "__init__.py", *LIVE})
+BUILDERS = sorted(set(REPORT.glob("*.py")) - LIVE)
 
 
 def test_parts_of_a_report_are_records():

@@ -438,7 +438,8 @@ def _warm() -> None:
     for module in (
         *("onnx", "torch", "torch.export.pt2_archive._package", "xgboost"),
         *("tvm", "tvm.relax.frontend.onnx", "tvm.relax.frontend.torch", "tvm.s_tir.meta_schedule"),
-        *("pytest_ansorbench.cli", "pytest_ansorbench.report", "pytest_ansorbench.workloads"),
+        *("pytest_ansorbench.cli", "pytest_ansorbench.workloads"),
+        *("pytest_ansorbench.report.build", "pytest_ansorbench.report.render.formats"),
     ):
         importlib.import_module(module)
 

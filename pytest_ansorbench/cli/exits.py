@@ -33,7 +33,7 @@ def sentence(error: Exception) -> str | None:
     from pytest_ansorbench.measure.engine import EngineError
     from pytest_ansorbench.measure.remote.tracker import TrackerError
     from pytest_ansorbench.packed import PackedError
-    from pytest_ansorbench.report import ColumnError
+    from pytest_ansorbench.report.columns import ColumnError
     from pytest_ansorbench.storage import MissingResultError, StorageError
     from pytest_ansorbench.strategies import StrategyError
     from pytest_ansorbench.winners import DatabaseError

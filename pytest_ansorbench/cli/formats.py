@@ -14,8 +14,9 @@ from pytest_ansorbench.cli.exits import Refusal, parsed
 
 if TYPE_CHECKING:
     from pytest_ansorbench.records import Outcome
-    from pytest_ansorbench.report import Output, Report, Terminal
-    from pytest_ansorbench.report.sections import Tone
+    from pytest_ansorbench.report.render.outputs import Output
+    from pytest_ansorbench.report.render.terminal import Terminal
+    from pytest_ansorbench.report.sections import Report, Tone
 
 _DEFAULT = "terminal"
 
@@ -50,7 +51,7 @@ def put_each(reports: Iterable[tuple[Report, Output]]) -> None:
 
 
 def _put(report: Report, output: Output) -> None:
-    from pytest_ansorbench.report import Output, write_report
+    from pytest_ansorbench.report.render.outputs import Output, write_report
 
     try:
         if output == Output(_DEFAULT):
@@ -76,14 +77,14 @@ def _take_any_text() -> None:
 
 def outputs_of(given: argparse.Namespace) -> list[Output]:
     """The formats that were asked for; call it before there is anything to wait for."""
-    from pytest_ansorbench.report import Output
+    from pytest_ansorbench.report.render.outputs import Output
 
     return [parsed("--format", text, Output.parse) for text in given.formats or [_DEFAULT]]
 
 
 def terminal() -> Terminal:
     """As wide as the terminal and in colours; a file or a pipe gets plain lines of any length."""
-    from pytest_ansorbench.report import Terminal
+    from pytest_ansorbench.report.render.terminal import Terminal
 
     if not sys.stdout.isatty():
         return Terminal()

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pytest_ansorbench.bench import Watch
     from pytest_ansorbench.bench.watching import WatchedSession
     from pytest_ansorbench.cluster.settings import ClusterAddress
-    from pytest_ansorbench.report import Report
+    from pytest_ansorbench.report.sections import Report
 
 _CLEAR: Final = "\x1b[H\x1b[2J"
 """Cursor to the top left, then erase the screen: ECMA-48, 8.3.21 and 8.3.39."""
@@ -85,7 +85,7 @@ def _watch(given: argparse.Namespace) -> int:
 
 
 def _watch_session(given: argparse.Namespace) -> int:
-    from pytest_ansorbench.report import overview_report
+    from pytest_ansorbench.report.watch_tables import overview_report
 
     watch = _begun(given.storage, given.journal)
 
@@ -99,7 +99,7 @@ def _watch_session(given: argparse.Namespace) -> int:
 
 def _watch_workers(given: argparse.Namespace, scheduler: ClusterAddress) -> int:
     from pytest_ansorbench.cluster.workers import ClusterWatch
-    from pytest_ansorbench.report import workers_report
+    from pytest_ansorbench.report.watch_tables import workers_report
 
     with ClusterWatch(scheduler) as watch:
         _show(given, lambda: (workers_report(watch.look()), False))

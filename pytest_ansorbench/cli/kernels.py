@@ -116,7 +116,7 @@ def _kernels(given: argparse.Namespace) -> int:
 
 def _judged(given: argparse.Namespace) -> int:
     from pytest_ansorbench.measure.process_sets import ProcessSets
-    from pytest_ansorbench.report import kernels_report
+    from pytest_ansorbench.report.rebuilt_tables import kernels_report
     from pytest_ansorbench.stats.criteria import Criteria
     from pytest_ansorbench.stats.rebuilt_ratios import KernelLimits, judge_rebuilt
     from pytest_ansorbench.storage import write_rebuilt

@@ -69,7 +69,8 @@ def _cases(given: argparse.Namespace) -> int:
 def _tasks(given: argparse.Namespace) -> int:
     from pytest_ansorbench.environment import MisfitError, check_toolchain, resolve_target
     from pytest_ansorbench.measure.intrinsics import register_intrinsics
-    from pytest_ansorbench.report import RENDERERS, tasks_report
+    from pytest_ansorbench.report.build import tasks_report
+    from pytest_ansorbench.report.render.formats import RENDERERS
     from pytest_ansorbench.search import describe_tasks
 
     try:

@@ -205,7 +205,7 @@ def _check_content(figure: str, chart: Chart | Forest | Bars) -> None:
 def _of_case(
     figure: str, case: CaseResult, strategy: str | None, criteria: Criteria
 ) -> Chart | Forest | Bars:
-    from pytest_ansorbench.report import curves, latency_curve
+    from pytest_ansorbench.report.curves import curves, latency_curve
     from pytest_ansorbench.report.pictures import phases, sketch_shares, way
     from pytest_ansorbench.report.sections import Bars, Chart
     from pytest_ansorbench.stats.distribution import case_ways

@@ -21,8 +21,8 @@ from pytest_ansorbench.cli.stored import (
 
 if TYPE_CHECKING:
     from pytest_ansorbench.records import CaseResult, Result
-    from pytest_ansorbench.report import Layout
     from pytest_ansorbench.report.build import Explanation
+    from pytest_ansorbench.report.table import Layout
     from pytest_ansorbench.stats.judging import JudgedResult
 
 
@@ -150,7 +150,7 @@ def _add_suite_limits(parser: argparse.ArgumentParser) -> None:
 
 
 def _show(given: argparse.Namespace) -> int:
-    from pytest_ansorbench.report import result_report
+    from pytest_ansorbench.report.build import result_report
 
     outputs = outputs_of(given)
     layout = _layout(given)
@@ -175,13 +175,8 @@ def _judged(
 
 def _layout(given: argparse.Namespace) -> Layout:
     """The table that was asked for."""
-    from pytest_ansorbench.report import (
-        Layout,
-        parse_columns,
-        parse_grouping,
-        parse_sort,
-        parse_time_unit,
-    )
+    from pytest_ansorbench.report.columns import parse_columns
+    from pytest_ansorbench.report.table import Layout, parse_grouping, parse_sort, parse_time_unit
 
     return Layout(
         parse_columns(given.columns) if given.columns else None,
@@ -207,7 +202,8 @@ def _of_arms(cases: Sequence[CaseResult]) -> Iterator[str]:
 
 def _report(given: argparse.Namespace) -> int:
     from pytest_ansorbench.options.settings import command_line
-    from pytest_ansorbench.report import full_report, provenance
+    from pytest_ansorbench.report.build import full_report
+    from pytest_ansorbench.report.provenance import provenance
     from pytest_ansorbench.winners import scripts_of
 
     outputs = outputs_of(given)
@@ -230,7 +226,8 @@ def _report(given: argparse.Namespace) -> int:
 
 
 def _compare(given: argparse.Namespace) -> int:
-    from pytest_ansorbench.report import changes_report, comparison_report
+    from pytest_ansorbench.report.build import changes_report
+    from pytest_ansorbench.report.changes import comparison_report
     from pytest_ansorbench.stats.criteria import Criteria
     from pytest_ansorbench.stats.limits import Allowance
     from pytest_ansorbench.storage import result_changes

@@ -149,7 +149,8 @@ def _tune(given: argparse.Namespace) -> int:
 
 
 def _tuned(tuning: Tuning, folder: Path) -> int:
-    from pytest_ansorbench.report import Report, tuned_lines
+    from pytest_ansorbench.report.sections import Report
+    from pytest_ansorbench.report.tuning import tuned_lines
 
     result = tuning.search(_progress())
     best = tuning.best()
@@ -209,7 +210,7 @@ def _words(given: argparse.Namespace) -> Iterator[str]:
 
 def _progress() -> Progress:
     """What shows progress on standard error: a live display on a terminal, else lines."""
-    from pytest_ansorbench.report import LiveLine, LiveTable, TrialLog
+    from pytest_ansorbench.report.progress import LiveLine, LiveTable, TrialLog
 
     def write(text: str) -> None:
         print(text, end="", file=sys.stderr, flush=True)

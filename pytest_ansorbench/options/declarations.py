@@ -436,14 +436,14 @@ OPTIONS: Final = (
         "table.columns",
         "columns NAME,NAME",
         "columns of the table; an unknown name makes it list all",
-        values.by("report", "parse_columns"),
+        values.by("report.columns", "parse_columns"),
         default="the usual ten",
     ),
     Option(
         "table.sort",
         "sort NAME",
         "what to sort cases by",
-        values.by("report", "parse_sort"),
+        values.by("report.table", "parse_sort"),
         default="order of execution",
     ),
     Option(
@@ -451,14 +451,14 @@ OPTIONS: Final = (
         "group-by case|family|network|strategy",
         "which rows of the table stand together, with their sums: those of a case, a family "
         "(an operator or a network), a network, or a strategy",
-        values.by("report", "parse_grouping"),
+        values.by("report.table", "parse_grouping"),
         default="`case`",
     ),
     Option(
         "table.time_unit",
         "time-unit auto|s|ms|us",
         "unit of the times in the table; auto for that in which the longest is at least 1",
-        values.by("report", "parse_time_unit"),
+        values.by("report.table", "parse_time_unit"),
         default="auto",
     ),
     Option(

@@ -22,7 +22,8 @@ from pytest_ansorbench.stats.looks import USUAL, Looks
 
 if TYPE_CHECKING:
     from pytest_ansorbench.records import Implementation, Shard
-    from pytest_ansorbench.report import Grouping, Layout, Output, WantedUnit
+    from pytest_ansorbench.report.render.outputs import Output
+    from pytest_ansorbench.report.table import Grouping, Layout, WantedUnit
 
 Scheduler = Literal["gradient", "round-robin", "predicted-gain"]
 
@@ -65,7 +66,7 @@ class TableSettings:
 
     @property
     def layout(self) -> Layout:
-        from pytest_ansorbench.report import Layout
+        from pytest_ansorbench.report.table import Layout
 
         usual = Layout()
         return Layout(

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from pytest_ansorbench.measure.toolchain import Toolchain
     from pytest_ansorbench.records import Implementation
-    from pytest_ansorbench.report import Output
+    from pytest_ansorbench.report.render.outputs import Output
     from pytest_ansorbench.stats.limits import Allowance
     from pytest_ansorbench.stats.looks import Looks
 
@@ -198,7 +198,7 @@ def allowances(value: object) -> tuple[Allowance, ...]:
 
 def outputs(value: object) -> tuple[Output, ...]:
     """Formats of a report, and files: a list, or separated by commas."""
-    from pytest_ansorbench.report import Output
+    from pytest_ansorbench.report.render.outputs import Output
 
     texts = value if isinstance(value, list | tuple) else str(value).split(",")
     return tuple(Output.parse(str(text)) for text in texts)

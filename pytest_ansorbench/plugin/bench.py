@@ -32,7 +32,8 @@ from pytest_ansorbench.plugin.showing import (
 )
 from pytest_ansorbench.plugin.suite import Suite
 from pytest_ansorbench.records import CaseResult, Gate, Result, Shard, Shards, SuiteVerdict
-from pytest_ansorbench.report import Terminal, changes_report, failure_report
+from pytest_ansorbench.report.build import changes_report, failure_report
+from pytest_ansorbench.report.render.terminal import Terminal
 from pytest_ansorbench.report.wording import counted
 from pytest_ansorbench.stats.changes import CaseChanges
 from pytest_ansorbench.stats.failures import arm_failures

@@ -13,13 +13,9 @@ from pytest_ansorbench.plugin.baseline import ANY_MACHINE
 from pytest_ansorbench.plugin.fixture import UndecidedWarning
 from pytest_ansorbench.plugin.refusals import cure, failure
 from pytest_ansorbench.records import CaseResult, Estimate, SuiteVerdict, Verdict
-from pytest_ansorbench.report import (
-    Terminal,
-    change_sentence,
-    failures_sentence,
-    gate_sentence,
-    suite_sentence,
-)
+from pytest_ansorbench.report.failures import failures_sentence
+from pytest_ansorbench.report.gates import change_sentence, gate_sentence, suite_sentence
+from pytest_ansorbench.report.render.terminal import Terminal
 from pytest_ansorbench.stats.changes import CaseChanges
 from pytest_ansorbench.stats.failures import ArmFailures
 from pytest_ansorbench.stats.limits import Allowance

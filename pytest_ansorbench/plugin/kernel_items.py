@@ -22,12 +22,12 @@ from pytest_ansorbench.plugin.selection import bench_items, case_id, keywords_of
 from pytest_ansorbench.plugin.showing import print_report
 from pytest_ansorbench.records import CaseResult
 from pytest_ansorbench.records.rebuilt_kernels import KernelsVerdict, RebuiltKernel
-from pytest_ansorbench.report import (
-    Terminal,
+from pytest_ansorbench.report.rebuilt_tables import (
     kernel_gate_sentence,
     kernels_report,
     suite_gate_sentence,
 )
+from pytest_ansorbench.report.render.terminal import Terminal
 from pytest_ansorbench.stats.failures import toolchain_failures
 from pytest_ansorbench.stats.rebuilt_ratios import KernelLimits, judge_rebuilt
 from pytest_ansorbench.storage import StorageError, read_saved, write_rebuilt

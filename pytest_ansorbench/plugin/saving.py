@@ -17,7 +17,8 @@ from pytest_ansorbench.options.refusals import in_options
 from pytest_ansorbench.options.settings import Settings
 from pytest_ansorbench.plugin.showing import short_report, whole_report, write_text
 from pytest_ansorbench.records import Result
-from pytest_ansorbench.report import fitted, write_report
+from pytest_ansorbench.report.render.comment import fitted
+from pytest_ansorbench.report.render.outputs import write_report
 from pytest_ansorbench.storage import StorageError, save_numbered, write_result
 from pytest_ansorbench.winners import scripts_of
 

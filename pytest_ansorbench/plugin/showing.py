@@ -12,16 +12,11 @@ import pytest
 from pytest_ansorbench.bench import Progress, Silent
 from pytest_ansorbench.options.settings import Settings, command_line
 from pytest_ansorbench.records import Outcome, Result
-from pytest_ansorbench.report import (
-    LiveLine,
-    LiveTable,
-    RepeatLog,
-    Report,
-    Terminal,
-    full_report,
-    provenance,
-    result_report,
-)
+from pytest_ansorbench.report.build import full_report, result_report
+from pytest_ansorbench.report.progress import LiveLine, LiveTable, RepeatLog
+from pytest_ansorbench.report.provenance import provenance
+from pytest_ansorbench.report.render.terminal import Terminal
+from pytest_ansorbench.report.sections import Report
 from pytest_ansorbench.stats.judging import JudgedResult
 from pytest_ansorbench.winners import Script
 

@@ -24,7 +24,8 @@ from pytest_ansorbench.options.declarations import (
 )
 from pytest_ansorbench.options.refusals import in_arguments
 from pytest_ansorbench.options.values import duration, implementations
-from pytest_ansorbench.report import TrialLog, before_tuning
+from pytest_ansorbench.report.progress import TrialLog
+from pytest_ansorbench.report.tuning import before_tuning
 from pytest_ansorbench.strategies import Registry, Strategy
 from pytest_ansorbench.tuning.compiled import check_linker
 from pytest_ansorbench.tuning.settings import settings_of

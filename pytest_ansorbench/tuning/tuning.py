@@ -17,7 +17,8 @@ from pytest_ansorbench.measure.remote.libraries import linker_of
 from pytest_ansorbench.options.settings import Settings
 from pytest_ansorbench.packed import PackedError
 from pytest_ansorbench.records import CaseResult, Peer, Result
-from pytest_ansorbench.report import RENDERERS, tuning_report, was_faster
+from pytest_ansorbench.report.render.formats import RENDERERS
+from pytest_ansorbench.report.tuning import tuning_report, was_faster
 from pytest_ansorbench.sessions import check_installed, conditions_of, executor_of, run_plan
 from pytest_ansorbench.stats.limits import Limits
 from pytest_ansorbench.storage import (

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from pytest_ansorbench.cli import main
-from pytest_ansorbench.report import RENDERERS
+from pytest_ansorbench.report.render.formats import RENDERERS
 from pytest_ansorbench.stats.limits import Limits
 from pytest_ansorbench.storage import write_result
 from tests.synthetic import make_case_result, make_result

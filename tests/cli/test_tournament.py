@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from pytest_ansorbench.cli import main
-from pytest_ansorbench.report import Terminal
+from pytest_ansorbench.report.render.terminal import Terminal
 from pytest_ansorbench.report.tournament import tournament_report
 from pytest_ansorbench.stats.contests import contests_of
 from pytest_ansorbench.storage import write_result

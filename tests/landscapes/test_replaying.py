@@ -17,7 +17,8 @@ from pytest_ansorbench.cli.exits import sentence
 from pytest_ansorbench.landscapes.files import read_landscape
 from pytest_ansorbench.landscapes.records import Landscape, PointRecord
 from pytest_ansorbench.landscapes.replaying import Plan, replay
-from pytest_ansorbench.report import RENDERERS, result_report
+from pytest_ansorbench.report.build import result_report
+from pytest_ansorbench.report.render.formats import RENDERERS
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.judging import judge_arms
 from pytest_ansorbench.stats.limits import Allowance, Limits

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from pytest_ansorbench.report import RENDERERS, Report, Section
-from pytest_ansorbench.report.sections import Block
+from pytest_ansorbench.report.render.formats import RENDERERS
+from pytest_ansorbench.report.sections import Block, Report, Section
 
 
 def rendered(part: Section | Block, renderer: str = "terminal") -> str:

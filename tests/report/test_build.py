@@ -7,17 +7,15 @@ import dataclasses
 import pytest
 
 from pytest_ansorbench.records import CaseResult, Estimate, Gate, MachineState
-from pytest_ansorbench.report import (
-    Layout,
-    Report,
-    Section,
+from pytest_ansorbench.report.build import (
     changes_report,
     failure_report,
     full_report,
     result_report,
     tasks_report,
 )
-from pytest_ansorbench.report.sections import Code
+from pytest_ansorbench.report.sections import Code, Report, Section
+from pytest_ansorbench.report.table import Layout
 from pytest_ansorbench.search import TaskDescription
 from pytest_ansorbench.stats.changes import CaseChanges, Change
 from pytest_ansorbench.stats.limits import Limits

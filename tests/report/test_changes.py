@@ -6,10 +6,14 @@ import dataclasses
 import math
 
 from pytest_ansorbench.records import Estimate, Gate
-from pytest_ansorbench.report import Report, Section, comparison_report
 from pytest_ansorbench.report.cells import Gap, GateMark, Number, Ratio, Text
-from pytest_ansorbench.report.changes import change_forests, changes_notes, changes_table
-from pytest_ansorbench.report.sections import Chart, Lines
+from pytest_ansorbench.report.changes import (
+    change_forests,
+    changes_notes,
+    changes_table,
+    comparison_report,
+)
+from pytest_ansorbench.report.sections import Chart, Lines, Report, Section
 from pytest_ansorbench.stats.changes import CaseChanges, Change
 from tests.report.rendered import lines_of, rendered
 from tests.synthetic import CRITERIA, make_case_result

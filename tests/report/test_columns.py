@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_ansorbench.report import ColumnError, parse_columns, parse_sort
-from pytest_ansorbench.report.columns import COLUMNS, DEFAULT_COLUMNS
-from pytest_ansorbench.report.table import DEFAULT_SORT, SORT_KEYS
+from pytest_ansorbench.report.columns import COLUMNS, DEFAULT_COLUMNS, ColumnError, parse_columns
+from pytest_ansorbench.report.table import DEFAULT_SORT, SORT_KEYS, parse_sort
 
 
 def test_keys_are_the_documented_ones() -> None:

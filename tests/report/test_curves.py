@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 
 from pytest_ansorbench.records import CaseResult, Recording
-from pytest_ansorbench.report import curves, latency_curve
+from pytest_ansorbench.report.curves import curves, latency_curve
 from pytest_ansorbench.report.sections import Axis, Chart, Series
 from pytest_ansorbench.stats.criteria import Criteria
 from tests.stats.test_leads import confirmed

@@ -7,7 +7,7 @@ import math
 
 import pytest
 
-from pytest_ansorbench.report import changes_report, result_report
+from pytest_ansorbench.report.build import changes_report, result_report
 from pytest_ansorbench.report.noise_notes import (
     noise_changes,
     noise_details,

@@ -8,8 +8,7 @@ import re
 
 import pytest
 
-from pytest_ansorbench.report import LiveLine, LiveTable, RepeatLog, TrialLog
-from pytest_ansorbench.report.progress import line
+from pytest_ansorbench.report.progress import LiveLine, LiveTable, RepeatLog, TrialLog, line
 from tests.bench.test_progress import UPDATE
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from pytest_ansorbench.report import provenance
+from pytest_ansorbench.report.provenance import provenance
 from pytest_ansorbench.report.sections import Code
 from tests.report.rendered import lines_of
 from tests.synthetic import make_case_result, make_result

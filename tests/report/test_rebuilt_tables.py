@@ -7,7 +7,8 @@ import dataclasses
 import pytest
 
 from pytest_ansorbench.records.rebuilt_kernels import RECORDED
-from pytest_ansorbench.report import Terminal, kernels_report
+from pytest_ansorbench.report.rebuilt_tables import kernels_report
+from pytest_ansorbench.report.render.terminal import Terminal
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.rebuilt_ratios import KernelLimits, judge_rebuilt
 from tests import synthetic_kernels

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from pytest_ansorbench.records import CaseResult, Estimate
-from pytest_ansorbench.report import ColumnError, Grouping, Layout, parse_grouping, parse_time_unit
 from pytest_ansorbench.report.cells import (
     REFERENCE,
     Cell,
@@ -22,15 +21,19 @@ from pytest_ansorbench.report.cells import (
     SuiteRatio,
     TimeToTarget,
 )
-from pytest_ansorbench.report.columns import COLUMNS, DEFAULT_COLUMNS
+from pytest_ansorbench.report.columns import COLUMNS, DEFAULT_COLUMNS, ColumnError
 from pytest_ansorbench.report.sections import Column, Group, Section, Table
 from pytest_ansorbench.report.table import (
     GROUPINGS,
     SORT_KEYS,
     TIME_UNITS,
+    Grouping,
+    Layout,
     WantedUnit,
     case_table,
     in_unit,
+    parse_grouping,
+    parse_time_unit,
     sort_cases,
 )
 from pytest_ansorbench.stats.criteria import Criteria

@@ -6,7 +6,8 @@ import math
 
 from pytest_ansorbench.bench.progress import RunProgress
 from pytest_ansorbench.bench.watching import WatchedCase, WatchedSession
-from pytest_ansorbench.report import Terminal, overview_report
+from pytest_ansorbench.report.render.terminal import Terminal
+from pytest_ansorbench.report.watch_tables import overview_report
 
 RUN = RunProgress("default", 64, 0.5, 12.5, 33.0)
 OVER = WatchedCase("matmul", 5, 5, (), (RUN,), is_over=True, left_s=0.0)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import dataclasses
 
 from pytest_ansorbench.records import Bandwidth, ReferenceKernel
-from pytest_ansorbench.report import Layout
 from pytest_ansorbench.report.columns import DEFAULT_COLUMNS, usual_columns
 from pytest_ansorbench.report.sections import Lines
-from pytest_ansorbench.report.table import case_table
+from pytest_ansorbench.report.table import Layout, case_table
 from pytest_ansorbench.report.yardsticks import peak_lines, yardstick_lines
 from tests.report.rendered import column, lines_of, rendered, simple_cells
 from tests.synthetic import PEAK, held_against, make_case_result, make_yardsticks

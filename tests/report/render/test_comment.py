@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_ansorbench.report import result_report
+from pytest_ansorbench.report.build import result_report
 from pytest_ansorbench.report.cells import GateMark, Text
 from pytest_ansorbench.report.render.comment import MARK, Comment, fitted
 from pytest_ansorbench.report.render.markdown import Markdown

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pytest_ansorbench.records import Estimate
-from pytest_ansorbench.report import Report, Section, full_report
+from pytest_ansorbench.report.build import full_report
 from pytest_ansorbench.report.cells import Seconds, Text
 from pytest_ansorbench.report.render.html import Html
 from pytest_ansorbench.report.sections import (
@@ -23,6 +23,8 @@ from pytest_ansorbench.report.sections import (
     Group,
     Interval,
     Lines,
+    Report,
+    Section,
     Series,
     Table,
 )

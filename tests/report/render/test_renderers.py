@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from html.parser import HTMLParser
 
-from pytest_ansorbench.report import RENDERERS
 from pytest_ansorbench.report.render.comment import MARK
+from pytest_ansorbench.report.render.formats import RENDERERS
 from tests.report.render.contract import HOSTILE, RendererContract
 from tests.report.rendered import latex_cells, markdown_cells, simple_cells
 

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from pytest_ansorbench.report import Report, Section, Terminal
 from pytest_ansorbench.report.cells import Count, Gap, GateMark, SuiteRatio, Text
+from pytest_ansorbench.report.render.terminal import Terminal
 from pytest_ansorbench.report.sections import (
     Axis,
     Chart,
@@ -15,6 +15,8 @@ from pytest_ansorbench.report.sections import (
     GateSentence,
     Group,
     Lines,
+    Report,
+    Section,
     Series,
     Table,
 )
