@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_ansorbench.cli.exits import HOLDS, Refusal
 from pytest_ansorbench.cli.stored import (
     add_storage,
+    check_outputs,
     listed,
     narrowed,
     read_stored,
@@ -104,12 +105,14 @@ def _import(given: argparse.Namespace) -> int:
     from pytest_ansorbench.report.render.text import printable
     from pytest_ansorbench.storage import write_result
     from pytest_ansorbench.winners import import_database
+    from pytest_ansorbench.winners.database import DATABASE_FILES
     from pytest_ansorbench.workloads import OPERATORS, UnknownCase, get
 
     try:
         cases = [get(name) for name in given.case.split(",")] if given.case else OPERATORS
     except UnknownCase as error:
         raise Refusal(f"bad --case: {error}") from None
+    check_outputs([given.output], (given.database / name for name in DATABASE_FILES))
     check_toolchain()
     imported = import_database(given.database, cases, given.strategy)
     for line in imported.dropped:

@@ -6,11 +6,13 @@ import argparse
 import gc
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_ansorbench.cli.exits import HOLDS, INTERRUPTED, UNDECIDED, Refusal
+from pytest_ansorbench.cli.stored import check_outputs
 
 if TYPE_CHECKING:
     from pytest_ansorbench.workloads import Operator
@@ -87,10 +89,13 @@ def _add_output(parser: argparse.ArgumentParser, meaning: str) -> None:
     parser.add_argument("--seed", type=int, default=0, help="of everything random (default: 0)")
 
 
-def _start(output: Path) -> str:
-    """The command line, for the model's card."""
+def _start(output: Path, *beside: Path, read: Iterable[Path] = ()) -> str:
+    """Check what will be written, and give the command line, for the model's card."""
+    from pytest_ansorbench.strategies.model_file import card_beside
+
     if output.suffix not in (".ubj", ".json"):
         raise Refusal(f"bad output {str(output)!r}: expected a .ubj or .json file")
+    check_outputs([output, card_beside(output), *beside], read)
     gc.enable()  # training is long, and makes garbage
     return shlex.join(["ansor-bench", *sys.argv[1:]])
 
@@ -160,9 +165,13 @@ def _workloads(wanted: str | None) -> tuple[Sequence[Operator], Sequence[Operato
 
 def _train_draft(given: argparse.Namespace) -> int:
     from pytest_ansorbench.training import ProgramFitSettings, train_draft
+    from pytest_ansorbench.training.train_draft import experience_beside, files_of
 
-    command = _start(given.output)
     try:
+        read = [*chain.from_iterable(map(files_of, given.sources))]
+        if given.base is not None:
+            read += [given.base, experience_beside(given.base)]
+        command = _start(given.output, experience_beside(given.output), read=read)
         train_draft(
             given.sources,
             given.output,

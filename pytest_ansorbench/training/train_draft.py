@@ -101,7 +101,7 @@ def _read_programs(sources: Sequence[Path], tasks: Tasks) -> Iterator[Programs]:
     journals of a storage folder.
     """
     for source in sources:
-        files = sorted(_files(source))
+        files = sorted(files_of(source))
         if not files:
             raise BadSamples(
                 f"bad source {str(source)!r}: expected journals ({JOURNAL}) or samples "
@@ -114,7 +114,12 @@ def _read_programs(sources: Sequence[Path], tasks: Tasks) -> Iterator[Programs]:
                 yield from programs_of(read_journal(path), tasks)
 
 
-def _files(source: Path) -> Iterator[Path]:
+def files_of(source: Path) -> Iterator[Path]:
+    """The files that are read of a source.
+
+    Raises:
+        BadSamples: It is something else.
+    """
     if source.is_dir():
         for path in source.rglob(f"*{SAMPLES}"):
             # Experience, samples of rules and a network's weights have the same suffix. What cannot

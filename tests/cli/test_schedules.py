@@ -138,6 +138,14 @@ def test_imports_of_nothing_are_refused(tmp_path, capsys, words, message):
     assert message in capsys.readouterr().err
 
 
+def test_a_database_that_is_imported_is_not_written_over(tmp_path, capsys):
+    file = tmp_path / "database_workload.json"
+    file.write_text("[]")
+    assert main(["import", "--database", str(tmp_path), "-o", str(file)]) == 2
+    assert "database_workload.json': it is read; expected another" in capsys.readouterr().err
+    assert file.read_text() == "[]"
+
+
 def test_an_export_that_does_not_fit_leaves_no_database(path, tmp_path, capsys):
     folder = tmp_path / "database"
     with files_of_at_most(1000):

@@ -36,6 +36,32 @@ def test_a_draft_cannot_be_learnt_from_nothing(tmp_path, capsys):
     assert "0001.jsonl" in capsys.readouterr().err
 
 
+def test_nothing_is_collected_for_a_model_that_cannot_be_written(tmp_path, capsys):
+    (tmp_path / "rules.card.json").mkdir()
+    words = ["--samples", str(tmp_path / "samples"), "-o", str(tmp_path / "rules.ubj")]
+    assert main(["train-rules", *words]) == 2
+    assert "rules.card.json': expected a file, not a folder" in capsys.readouterr().err
+    assert not (tmp_path / "samples").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "file"),
+    [
+        (["--from", "own.npz", "-o", "own.ubj"], "own.npz"),
+        (["--from", ".", "-o", "own.ubj"], "own.npz"),
+        (["--from", "own.npz", "--base", "base.ubj", "-o", "base.json"], "base.npz"),
+    ],
+)
+def test_nothing_that_a_draft_learns_from_is_written_over(
+    tmp_path, monkeypatch, capsys, words, file
+):
+    monkeypatch.chdir(tmp_path)
+    for name in ("own.npz", "base.ubj", "base.npz"):
+        (tmp_path / name).write_text("read")
+    assert main(["train-draft", *words]) == 2
+    assert f"bad output '{file}': it is read; expected another" in capsys.readouterr().err
+
+
 def test_what_is_not_given_is_the_documented_effort():
     given = make_parser().parse_args(["train-rules", "-o", "rules.ubj"])
     assert (given.trials, given.programs, given.draws, given.seed) == (96, 160, 4, 0)
