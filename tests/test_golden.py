@@ -28,8 +28,6 @@ from tests.recorded import RESULTS, judged_once
 GOLDEN = Path(__file__).parent / "golden"
 STEMS = (
     "control-conv1d",
-    "control-conv1d-64",
-    "control-matmul",
     "networks-mobilenetv2",
     "networks-resnet18",
     "networks-resnet50",
