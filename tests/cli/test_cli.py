@@ -17,13 +17,13 @@ from hypothesis import strategies as st
 
 from pytest_ansorbench import cli
 from pytest_ansorbench.cli import main
-from pytest_ansorbench.records import Estimate, MachineState
+from pytest_ansorbench.records import Estimate
 from pytest_ansorbench.stats.limits import Limits
 from pytest_ansorbench.storage import Journal, read_result, save_numbered, write_result
 from pytest_ansorbench.storage.entries import EndEntry
 from tests.pages import page
 from tests.storage.test_journal import SESSION
-from tests.synthetic import make_case_result, make_noise, make_result, make_run, with_runs
+from tests.synthetic import make_case_result, make_noise, make_result, make_run
 
 
 def five_seeds(seconds: float = 0.5, final: float = 1.0, case: str = "conv2d", **more):
@@ -99,14 +99,6 @@ def test_show_and_compare_judge_by_another_goal(tmp_path, capsys):
     assert "0.33" in capsys.readouterr().out
     assert main(["show", path, "--goal", "best"]) == 2
     assert "bad --goal 'best': expected way, or way:80%" in capsys.readouterr().err
-
-
-def test_show_warns_of_a_machine_that_was_busy(tmp_path, capsys):
-    busy = MachineState(0.9, 0.0, 1.0, None, ("updater 90%",))
-    path = tmp_path / "busy.json"
-    write_result(make_result(with_runs(make_case_result(), before=busy)), path)
-    main(["show", str(path)])
-    assert "busy at 4 of 4 observations, with up to 0.9 cores" in capsys.readouterr().out
 
 
 def test_show_and_compare_tell_how_steady_the_machine_was(tmp_path, capsys):
@@ -254,11 +246,6 @@ def test_compare_exits_by_what_got_worse(storage, capsys, before, after, options
     if after == "other":
         assert "matmul: not compared: the earlier result does not have it" in out
         assert "conv2d: not compared: the later result does not have it" in out
-
-
-def test_compare_prints_markdown(storage, capsys):
-    main(["compare", "main", "slow", "--storage", str(storage), "--format", "markdown"])
-    assert capsys.readouterr().out.startswith("| case")
 
 
 def test_compare_takes_seconds_of_one_machine_only(storage, tmp_path, capsys):

@@ -8,7 +8,6 @@ import sys
 import pytest
 
 from pytest_ansorbench.cli import main
-from pytest_ansorbench.report.render.formats import RENDERERS
 from pytest_ansorbench.stats.limits import Limits
 from pytest_ansorbench.storage import write_result
 from tests.synthetic import make_case_result, make_result
@@ -23,13 +22,6 @@ def results(tmp_path):
         write_result(make_result(make_case_result(name, limits=Limits({}))), path)
         paths.append(str(path))
     return paths
-
-
-@pytest.mark.parametrize("name", RENDERERS)
-def test_a_report_has_every_format(results, capsys, name):
-    assert main(["report", results[0], "--format", name]) == 0
-    out = capsys.readouterr().out
-    assert "fast" in out and "default" in out
 
 
 def test_files_are_named_and_the_terminal_is_the_first_choice(results, tmp_path, capsys):

@@ -8,43 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_ansorbench.report.columns import COLUMNS, DEFAULT_COLUMNS, ColumnError, parse_columns
+from pytest_ansorbench.report.columns import COLUMNS, ColumnError, parse_columns
 from pytest_ansorbench.report.table import DEFAULT_SORT, SORT_KEYS, parse_sort
-
-
-def test_keys_are_the_documented_ones() -> None:
-    assert list(COLUMNS) == [
-        "case",
-        "strategy",
-        "trials",
-        "search_time",
-        "time_to_target",
-        "search_ratio",
-        "search_ratio_early",
-        "search_ratio_paper",
-        "search_ratio_trials",
-        "running_time_ratio",
-        "throughput",
-        "throughput_ratio",
-        "of_peak",
-        "over_torch",
-        "over_torch_compile",
-        "over_onnxruntime",
-        "over_openvino",
-        "over_numpy",
-        "over_untuned",
-        "over_first",
-        "optimism",
-        "failed",
-        "reached",
-        "verdict",
-        "propose",
-        "build",
-        "run",
-        "learn",
-    ]
-    assert set(DEFAULT_COLUMNS) <= set(COLUMNS)
-    assert all(entry.column.key == key for key, entry in COLUMNS.items())
 
 
 @given(st.lists(st.sampled_from(list(COLUMNS)), min_size=1, unique=True))

@@ -114,21 +114,6 @@ def test_a_row_per_case_and_strategy() -> None:
     ]  # fmt: skip
 
 
-def test_default_columns() -> None:
-    assert cells_of([case("conv2d", 0.5)])[0] == [
-        "case",
-        "strategy",
-        "trials",
-        "search time (s)",
-        "time to target (s)",
-        "S",
-        "GFLOP/s",
-        "throughput ratio",
-        "failed",
-        "verdict",
-    ]
-
-
 def test_misses_show_how_many_arrived() -> None:
     reference = [make_run(seed=s) for s in range(4)]
     fast = [make_run(strategy="fast", seed=s, latencies=[9, 1] if s else [9]) for s in range(4)]
@@ -259,10 +244,6 @@ def test_a_suite_is_named_whatever_columns_there_are(columns: tuple[str, ...], l
 @pytest.mark.parametrize("columns", [("search_ratio",), ("case", "strategy", "trials")])
 def test_no_suite_without_a_name_or_a_ratio(columns: tuple[str, ...]) -> None:
     assert len(cells_of([case("a", 0.5), case("b", 0.5)], columns)) == 5
-
-
-def test_no_results() -> None:
-    assert shown([]) == "no results: no case was run"
 
 
 def test_long_ids_are_kept_whole() -> None:

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from pytest_ansorbench.records import Estimate
-from pytest_ansorbench.report.build import full_report
 from pytest_ansorbench.report.cells import Seconds, Text
 from pytest_ansorbench.report.render.html import Html
 from pytest_ansorbench.report.sections import (
@@ -28,9 +27,6 @@ from pytest_ansorbench.report.sections import (
     Series,
     Table,
 )
-from pytest_ansorbench.stats.limits import Limits
-from pytest_ansorbench.stats.suite import judge_suites
-from tests.synthetic import CRITERIA, make_case_result, make_judged
 
 BROWSER = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
@@ -180,11 +176,3 @@ def test_in_the_dark_its_paper_is_dark(tmp_path) -> None:
     title, console = seen(path, tmp_path, "--force-dark-mode", "--window-size=1400,900")
     assert console == ""
     assert '"paper":"rgb(14, 17, 22)"' in title
-
-
-def test_a_whole_report_is_a_page() -> None:
-    cases = [make_case_result("a"), make_case_result("b")]
-    suites = judge_suites(cases, CRITERIA, Limits({}))
-    text = Html().render(full_report(make_judged(*cases, suites=suites)))
-    assert text.count("<article") == 2
-    assert text.count("<svg") == 2 + 2 * 4
