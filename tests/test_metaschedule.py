@@ -60,6 +60,24 @@ def instant(tmp_path):
     return {"builder": Builder(), "runner": Runner()}
 
 
+@pytest.fixture
+def tune(target, instant, tmp_path):
+    """Stock `tune_tir` of a small product, from parts and trials, in all and a round."""
+
+    def tuned(parts, trials, round_trials):
+        return tune_tir(
+            MATMUL.tasks()[0].mod,
+            target,
+            str(tmp_path),
+            trials,
+            num_trials_per_iter=round_trials,
+            **instant,
+            **parts,
+        )
+
+    return tuned
+
+
 @pytest.mark.parametrize(
     "name",
     [
@@ -68,18 +86,8 @@ def instant(tmp_path):
         *("etc", "optimized", "draft", "draft+transfer", "random"),
     ],
 )
-def test_stock_tune_tir_takes_the_parts_of_a_strategy(name, target, instant, tmp_path):
-
-    database = tune_tir(
-        MATMUL.tasks()[0].mod,
-        target,
-        str(tmp_path),
-        8,
-        num_trials_per_iter=4,
-        **instant,
-        **tune_parts(name, target),
-    )
-    assert len(database) == 8
+def test_stock_tune_tir_takes_the_parts_of_a_strategy(name, target, tune):
+    assert len(tune(tune_parts(name, target), 8, 4)) == 8
 
 
 def test_tasks_of_a_network_are_tuned_each_with_a_policy_of_its_own(target, instant, tmp_path):
@@ -126,19 +134,11 @@ def tune_relax(target, folder, instant, strategy):
         )
 
 
-def test_decisions_follow_what_was_measured(target, instant, tmp_path):
+def test_decisions_follow_what_was_measured(target, tune):
     """The same objects as in a bench: what the runner says reaches the sketch policy."""
     watched = Watched(ExploreThenCommit(0, 1))
     mine = Strategy("mine", proposer=Evolution(watched, blind_generations=0))
-    tune_tir(
-        MATMUL.tasks()[0].mod,
-        target,
-        str(tmp_path),
-        16,
-        num_trials_per_iter=8,
-        **instant,
-        **tune_parts(mine, target),
-    )
+    tune(tune_parts(mine, target), 16, 8)
     [chooser] = watched.started
     assert chooser.decisions()["phase"] == "exploit"
     assert any(mean for mean in chooser.decisions()["mean_gflops"])
@@ -153,7 +153,7 @@ def test_a_design_space_of_a_user_is_what_is_tuned(target, instant, tmp_path):
     assert SketchIndex(setup.sketches).fingerprints == SketchIndex(expected).fingerprints
 
 
-def test_a_foreign_cost_model_is_asked_all_the_same(target, instant, tmp_path):
+def test_a_foreign_cost_model_is_asked_all_the_same(target, tune):
     """One that comes without an extractor, such as TVM's random model."""
     from tvm.s_tir import meta_schedule as ms
 
@@ -161,27 +161,22 @@ def test_a_foreign_cost_model_is_asked_all_the_same(target, instant, tmp_path):
     few = dataclasses.replace(rules.proposer, population=32, min_unmeasured=8, generations=1)
     parts = tune_parts(dataclasses.replace(rules, proposer=few), target)
     parts["cost_model"] = ms.cost_model.RandomModel()
-    database = tune_tir(
-        MATMUL.tasks()[0].mod, target, str(tmp_path), 8, num_trials_per_iter=4, **instant, **parts
-    )
-    assert len(database) == 8
+    assert len(tune(parts, 8, 4)) == 8
 
 
-def test_the_cost_model_of_the_parts_is_known_again(target, instant, tmp_path):
+def test_the_cost_model_of_the_parts_is_known_again(target, tune):
     """TVM hands it back as a stranger; whether it is trained yet decides how to search."""
     watched = Watched(Evolution(population=16, min_unmeasured=4, blind_generations=0))
     mine = Strategy("mine", proposer=watched, cost_model=XGBoostModel(warmup_samples=8))
-    work = str(tmp_path)
-    mod = MATMUL.tasks()[0].mod
     parts = tune_parts(mine, target)
-    tune_tir(mod, target, work, 8, num_trials_per_iter=8, **instant, **parts)
+    tune(parts, 8, 8)
     assert watched.started[0].decisions()["generations"] == 0
     parts["strategy"] = search_strategy(mine, cost_model=parts["cost_model"])
-    tune_tir(mod, target, work, 8, num_trials_per_iter=8, **instant, **parts)
+    tune(parts, 8, 8)
     assert watched.started[1].decisions()["generations"] == 4
 
 
-def test_payloads_come_back_through_tune_tir(target, instant, tmp_path):
+def test_payloads_come_back_through_tune_tir(target, tune):
     learnt = []
 
     class Numbering(RandomTraces):
@@ -203,15 +198,7 @@ def test_payloads_come_back_through_tune_tir(target, instant, tmp_path):
             return proposer
 
     mine = Strategy("mine", proposer=Numbering(), cost_model=NoModel())
-    tune_tir(
-        MATMUL.tasks()[0].mod,
-        target,
-        str(tmp_path),
-        6,
-        num_trials_per_iter=4,
-        **instant,
-        **tune_parts(mine, target),
-    )
+    tune(tune_parts(mine, target), 6, 4)
     assert learnt == [[0, 1, 2, 3], [0, 1]]
 
 
