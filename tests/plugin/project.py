@@ -8,6 +8,7 @@ a process is about: signals, pytest-xdist, modules that are missing.
 from __future__ import annotations
 
 import functools
+import gzip
 import importlib
 import io
 import json
@@ -135,6 +136,20 @@ class Project:
 
     def json(self, name: str) -> Any:
         return json.loads((self.root / name).read_text(encoding="utf-8"))
+
+    def journal(self, number: int = 1) -> Path:
+        """The path of a session's journal, which is packed beside it once the session has ended."""
+        return self.root / ".ansor_bench" / "journals" / f"{number:04}.jsonl"
+
+    def journal_lines(self) -> list[bytes]:
+        """The lines of its packed journal."""
+        packed = self.journal().with_suffix(".jsonl.gz")
+        return gzip.decompress(packed.read_bytes()).splitlines(keepends=True)
+
+    def cut_journal(self, lines: Sequence[bytes]) -> None:
+        """Leave these lines of it, as the kill of a session does."""
+        self.journal().with_suffix(".jsonl.gz").unlink()
+        self.journal().write_bytes(b"".join(lines))
 
     def replaying(self, cases: str) -> Project:
         """Have it replay a saved result: all that comes after the runs, without any run."""
@@ -264,3 +279,8 @@ def trials(run: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The trials of a run in a result file, one object each."""
     columns = run["trials"]
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def rounds_in(lines: Sequence[bytes]) -> list[int]:
+    """The places of a journal's lines that are rounds."""
+    return [at for at, line in enumerate(lines) if line.startswith(b'{"kind":"round"')]

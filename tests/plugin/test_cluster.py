@@ -119,7 +119,7 @@ def test_several_processes_share_the_workers(project, two_workers):
 def test_an_interrupted_session_goes_on(project, two_workers):
     where = f"--ansor-cluster={two_workers.address}"
     with project.start(where, "--ansor-repeats=30", "--ansor-build-workers=1") as process:
-        journals = project.root / ".ansor_bench" / "journals"
+        journals = project.journal().parent
         wait_until(lambda: any(b'"final"' in one.read_bytes() for one in journals.glob("*.jsonl")))
         out = process.interrupt()
     assert "to go on where this stopped: --ansor-resume=0001" in out
@@ -127,7 +127,7 @@ def test_an_interrupted_session_goes_on(project, two_workers):
     again = project.bench_apart(*words)
     assert again.code == 0, again.text
     assert len(read_result(project.root / "out.json").cases[0].runs) == 6
-    past = read_journal(journals / "0001.jsonl")
+    past = read_journal(project.journal())
     assert not [entry for entry in past.entries if isinstance(entry, AbandonedEntry)]
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import gzip
-
 import pytest
 
 from pytest_ansorbench.storage import read_journal
 from tests.disks import files_of_at_most
+from tests.plugin.project import rounds_in
 
 REPLAY = "--ansor-replay=saved.json"
 FULL = "[Errno 28] No space left on device"
@@ -83,16 +82,15 @@ def test_a_report_that_could_not_be_written_leaves_nothing_to_go_on_with(project
     outcome = project.bench("--ansor-report=csv:/dev/full", "--ansor-save=main")
     check_told(outcome, "not written: --ansor-report csv:/dev/full")
     assert "to go on" not in outcome.out
-    assert read_journal(project.root / ".ansor_bench" / "journals" / "0001.jsonl").finished
+    assert read_journal(project.journal()).finished
 
 
 @pytest.mark.usefixtures("fast_engine")
 def test_a_journal_that_does_not_fit_goes_on_where_it_stopped(project, tmp_path_factory):
     whole = project.copy(tmp_path_factory.mktemp("whole"))
     assert whole.bench().code == 0
-    packed = whole.root / ".ansor_bench" / "journals" / "0001.jsonl.gz"
-    lines = gzip.decompress(packed.read_bytes()).splitlines(keepends=True)
-    rounds = [at for at, line in enumerate(lines) if line.startswith(b'{"kind":"round"')]
+    lines = whole.journal_lines()
+    rounds = rounds_in(lines)
     complete = lines[: rounds[1]]
     with files_of_at_most(sum(map(len, complete)) + len(lines[rounds[1]]) // 2):
         outcome = project.bench()
@@ -100,7 +98,7 @@ def test_a_journal_that_does_not_fit_goes_on_where_it_stopped(project, tmp_path_
     assert NO_ROOM in outcome.out
     assert "INTERNALERROR" not in outcome.text and "Traceback" not in outcome.text
     assert "to go on where this stopped: --ansor-resume=0001" in outcome.out
-    past = read_journal(project.root / ".ansor_bench" / "journals" / "0001.jsonl")
+    past = read_journal(project.journal())
     assert (1 + len(past.entries), past.dropped) == (len(complete), 0)
     again = project.bench("--ansor-resume")
     assert again.code == 0, again.text

@@ -42,7 +42,7 @@ def test_each_case_is_a_test_and_nothing_is_searched(benched):
     assert f"ansor_kernels_today_{Doubling.id}_throughput_ratio" in {
         p.get("name") for p in properties
     }
-    assert len(list((benched.root / ".ansor_bench" / "journals").iterdir())) == 1
+    assert len(list(benched.journal().parent.iterdir())) == 1
 
 
 def test_gates_of_cases_and_of_all_kernels_hold_or_break(benched):

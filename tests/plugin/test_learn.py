@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 from dataclasses import replace
 
@@ -70,7 +69,7 @@ def test_the_next_bench_begins_with_it_and_adds_to_it(taught, tmp_path):
     assert "16 programs added to" in outcome.out and "32 in all" in outcome.out
     models = [
         read_journal(path).entries[0].conditions["learnt_model"]
-        for path in sorted((project.root / ".ansor_bench" / "journals").iterdir())
+        for path in sorted(project.journal().parent.iterdir())
     ]
     assert models[0] == "" and len(models[1]) == 12
 
@@ -99,19 +98,18 @@ def test_nothing_is_learnt_unless_asked(tmp_path):
 
 
 def test_a_journal_of_a_shipped_case_of_any_shape_can_be_trained_from(taught, tmp_path, capsys):
-    journal = taught[0].root / ".ansor_bench" / "journals" / "0001.jsonl"
+    journal = taught[0].journal()
     arguments = ["train-draft", "--from", str(journal), "-o", str(tmp_path / "m.ubj")]
     assert main([*arguments, "--trees", "5"]) == 0
     assert "matmul-b1-m24-n16-k16: 16 programs" in capsys.readouterr().out
 
 
 def test_a_journal_of_ones_own_case_cannot(taught, tmp_path, capsys):
-    journal = taught[0].copy(tmp_path).root / ".ansor_bench" / "journals" / "0001.jsonl.gz"
-    text = gzip.decompress(journal.read_bytes()).decode()
-    assert text.count('"family":"BatchMatmul"') == 1
-    own = text.replace('"family":"BatchMatmul"', '"family":"MatmulOfMine"')
-    journal.write_bytes(gzip.compress(own.encode()))
-    arguments = ["train-draft", "--from", str(journal), "-o", str(tmp_path / "m.ubj")]
+    project = taught[0].copy(tmp_path)
+    text, family = b"".join(project.journal_lines()), b'"family":"BatchMatmul"'
+    assert text.count(family) == 1
+    project.cut_journal([text.replace(family, b'"family":"MatmulOfMine"')])
+    arguments = ["train-draft", "--from", str(project.journal()), "-o", str(tmp_path / "m.ubj")]
     assert main(arguments) == 2
     assert "case 'matmul-b1-m24-n16-k16' is none that ships" in capsys.readouterr().err
 

@@ -91,7 +91,7 @@ def test_a_test_that_is_run_again_goes_on_where_the_engine_gave_up(project, reru
         outcome = project.bench(*reruns)
     assert outcome.code == 0, outcome.text
     assert "1 passed" in outcome.out and "1 rerun" in outcome.out
-    past = read_journal(project.root / ".ansor_bench" / "journals" / "0001.jsonl")
+    past = read_journal(project.journal())
     assert past.finished
     rounds = [
         (e.label, e.strategy, e.round.index) for e in past.entries if isinstance(e, RoundEntry)

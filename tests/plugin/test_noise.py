@@ -27,7 +27,7 @@ def test_both_looks_are_in_the_journal_and_in_every_file(project):
     assert outcome.code == 0, outcome.text
     written = read_result(project.root / "result.json")
     [stored] = (project.root / ".ansor_bench").glob("*main*.json")
-    past = read_journal(project.root / ".ansor_bench" / "journals" / "0001.jsonl")
+    past = read_journal(project.journal())
     looks = [entry for entry in past.entries if isinstance(entry, NoiseEntry)]
     assert [one.moment for one in written.noise] == ["start", "end"]
     assert written.noise == read_result(stored).noise

@@ -21,8 +21,11 @@ def runs(project, *arguments, name="result.json"):
     return [run for case in project.json(name)["cases"] for run in case["runs"]]
 
 
-def journal(project):
-    return read_journal(project.root / ".ansor_bench" / "journals" / "0001.jsonl")
+def conditions(project, *names):
+    """Some of what the only case of a session was measured under."""
+    entries = read_journal(project.journal()).entries
+    [case] = [entry for entry in entries if isinstance(entry, CaseEntry)]
+    return [case.conditions[name] for name in names]
 
 
 def test_help_lists_every_option_and_the_marker_has_its_own(project):
@@ -154,8 +157,7 @@ def test_flush_cache_and_cores_reach_the_engine(project):
         project, f"--ansor-cores={','.join(map(str, cores))}", "--ansor-flush-cache=32",
         "--ansor-strategy=one", *SHORT,
     )  # fmt: skip
-    [case] = [entry for entry in journal(project).entries if isinstance(entry, CaseEntry)]
-    assert (case.conditions["cores"], case.conditions["flush_cache_mb"]) == (cores, 32)
+    assert conditions(project, "cores", "flush_cache_mb") == [cores, 32]
     # A copy of 32 MB precedes each of ten calls of a kernel that takes microseconds.
     assert all(trial["run_s"] > 0.01 for run in made for trial in trials(run))
     assert all(len(trial["latencies_s"]) == 10 for run in made for trial in trials(run))
@@ -171,8 +173,7 @@ def test_flush_cache_and_cores_reach_the_engine(project):
 )
 def test_caches(project, arguments, caches, flush_mb, samples):
     made = runs(project, *arguments, *SHORT, "--ansor-strategy=one")
-    [case] = [entry for entry in journal(project).entries if isinstance(entry, CaseEntry)]
-    assert (case.conditions["caches"], case.conditions["flush_cache_mb"]) == (caches, flush_mb)
+    assert conditions(project, "caches", "flush_cache_mb") == [caches, flush_mb]
     assert all(len(trial["latencies_s"]) == samples for run in made for trial in trials(run))
 
 

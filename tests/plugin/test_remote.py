@@ -74,8 +74,7 @@ def test_each_process_of_xdist_has_a_device(project, tracker):
 def test_the_device_is_given_back_on_an_interrupt(project, tracker):
     where = f"--ansor-rpc={devices.address(tracker)}"
     with project.start(where, "--ansor-repeats=50", "--ansor-build-workers=1") as process:
-        journals = project.root / ".ansor_bench" / "journals"
-        wait_until(lambda: any(journals.glob("*.jsonl")))
+        wait_until(project.journal().exists)
         assert devices.queue(tracker).free == 0
         out = process.interrupt()
     assert "to go on where this stopped: --ansor-resume=0001" in out

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 
 import pytest
@@ -30,19 +29,6 @@ def long(project):
     return project
 
 
-def journal(project, number=1):
-    return project.root / ".ansor_bench" / "journals" / f"{number:04}.jsonl"
-
-
-def cut(path, left):
-    """A kill leaves the first lines of a journal, and a process that is gone; these lines."""
-    packed = path.with_suffix(".jsonl.gz")
-    kept = gzip.decompress(packed.read_bytes()).splitlines(keepends=True)[:left]
-    packed.unlink()
-    path.write_bytes(b"".join(kept))
-    return kept
-
-
 @pytest.fixture(scope="module")
 def killed(tmp_path_factory):
     """A project whose session was killed."""
@@ -51,7 +37,7 @@ def killed(tmp_path_factory):
     made.write("test_cases.py", CASES)
     with measuring_fast():
         assert made.bench(*BUDGET).code == 0
-    cut(journal(made), 6)
+    made.cut_journal(made.journal_lines()[:6])
     (made.root / "result.json").unlink()
     return made
 
@@ -63,16 +49,15 @@ def interrupted(killed, tmp_path):
 
 
 def test_killed_again_and_again_it_comes_to_the_same_end(long):
-    path = journal(long)
     assert long.bench(*BUDGET).code == 0
     for left in (4, 22, 30):  # in the first repeat, in its end, and in the second
-        kept = cut(path, left)
+        kept = long.journal_lines()[:left]
+        long.cut_journal(kept)
         outcome = long.bench(*BUDGET, "--ansor-resume")
         assert outcome.code == 0, outcome.text
         # Nothing that was on disk was done again.
-        packed = path.with_suffix(".jsonl.gz").read_bytes()
-        assert gzip.decompress(packed).splitlines(keepends=True)[:left] == kept
-    past = read_journal(path)
+        assert long.journal_lines()[:left] == kept
+    past = read_journal(long.journal())
     assert past.finished
     rounds = [entry for entry in past.entries if isinstance(entry, RoundEntry)]
     assert len(rounds) == 2 * 2 * 8
@@ -91,7 +76,7 @@ def test_killed_again_and_again_it_comes_to_the_same_end(long):
 
 
 def test_a_line_cut_short_is_dropped_with_a_note(interrupted):
-    with journal(interrupted).open("ab") as stream:
+    with interrupted.journal().open("ab") as stream:
         stream.write(b'{"kind":"round","lab')
     outcome = interrupted.bench(*BUDGET, "--ansor-resume")
     assert outcome.code == 0, outcome.text
@@ -152,7 +137,7 @@ def test_a_strategy_that_raises_costs_its_case_alone(project):
     outcome = project.bench("--ansor-save=main")
     assert outcome.code == 1, outcome.text
     assert "to go on where this stopped: --ansor-resume=0001" in outcome.out
-    assert not read_journal(journal(project)).finished
+    assert not read_journal(project.journal()).finished
     [path] = (project.root / ".ansor_bench").glob("*.json")
     result = read_result(path)
     assert [case.case for case in result.cases] == ["doubling"] and result.lost == ("another",)
@@ -166,27 +151,27 @@ def test_a_session_whose_engine_gave_up_goes_on(long):
     assert "to go on where this stopped: --ansor-resume=0001" in outcome.out
     resumed = long.bench(*BUDGET, "--ansor-resume")
     assert resumed.code == 0, resumed.text
-    past = read_journal(journal(long))
+    past = read_journal(long.journal())
     assert past.finished
     assert len([entry for entry in past.entries if isinstance(entry, RoundEntry)]) == 2 * 2 * 8
 
 
 def test_journals_that_cannot_be_read_are_passed_over_and_told(interrupted):
-    journal(interrupted, 2).touch()
-    journal(interrupted, 3).write_bytes(bytes(4096))
-    journal(interrupted, 4).write_text('{"kind": "session", "journal_version": 1}\n')
+    interrupted.journal(2).touch()
+    interrupted.journal(3).write_bytes(bytes(4096))
+    interrupted.journal(4).write_text('{"kind": "session", "journal_version": 1}\n')
     outcome = interrupted.bench(*BUDGET, "--ansor-resume")
     assert outcome.code == 0, outcome.text
     assert outcome.out.count("passed over: bad journal ") == 3
-    assert read_journal(journal(interrupted)).finished
-    assert journal(interrupted, 2).exists()
+    assert read_journal(interrupted.journal()).finished
+    assert interrupted.journal(2).exists()
     nothing = interrupted.bench(*BUDGET, "--ansor-resume")
     assert nothing.code == 4
     assert "no interrupted run in" in nothing.err
     for reason in ("got an empty file", "got NUL bytes alone", "journal_version 1 is not"):
         assert nothing.err.count(reason) == 1
     assert interrupted.bench(*BUDGET).code == 0
-    assert read_journal(journal(interrupted, 5)).finished
+    assert read_journal(interrupted.journal(5)).finished
 
 
 def test_other_settings_are_refused(interrupted):
@@ -197,7 +182,7 @@ def test_other_settings_are_refused(interrupted):
 
 
 def test_another_machine_is_refused(interrupted):
-    path = journal(interrupted)
+    path = interrupted.journal()
     content = path.read_text().split("\n")
     session = json.loads(content[0])
     session["machine"]["cpu"] = "another one"
@@ -208,7 +193,7 @@ def test_another_machine_is_refused(interrupted):
 
 
 def test_damage_is_refused_with_file_and_line(interrupted):
-    path = journal(interrupted)
+    path = interrupted.journal()
     content = path.read_text().split("\n")
     content[2] = content[2].replace("doubling", "tripling")
     path.write_text("\n".join(content))

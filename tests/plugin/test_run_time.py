@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import gzip
-
 import pytest
 
 from pytest_ansorbench.bench import repeat
 from pytest_ansorbench.options.settings import command_line
 from tests.plugin.conftest import searched_fast, with_a_case
-from tests.plugin.project import RACING
+from tests.plugin.project import RACING, rounds_in
 
 CASES = """
 import pytest
@@ -92,18 +90,12 @@ def test_another_run_time_is_another_experiment(project, monkeypatch):
 
 @pytest.mark.usefixtures("fast_engine")
 def test_it_goes_on_by_its_journal_with_the_same_run_time_only(project):
-    [packed] = (project.root / ".ansor_bench" / "journals").iterdir()
-    lines = gzip.decompress(packed.read_bytes()).splitlines(keepends=True)
-    rounds = [n for n, line in enumerate(lines) if line.startswith(b'{"kind":"round"')]
-
-    def cut():
-        packed.unlink()
-        packed.with_suffix("").write_bytes(b"".join(lines[: rounds[2] + 1]))
-
-    cut()
+    lines = project.journal_lines()
+    cut = lines[: rounds_in(lines)[2] + 1]
+    project.cut_journal(cut)
     refused = project.bench("--ansor-resume", "--ansor-run-time=0.4s")
     assert "was measured with run_time_s 0.2 so far, and now has 0.4" in refused.out
-    cut()
+    project.cut_journal(cut)
     outcome = project.bench("--ansor-resume", TIMED, "--ansor-json=resumed.json")
     assert outcome.code == 0, outcome.text
     then, now = (project.json(name)["cases"][0]["runs"] for name in ("saved.json", "resumed.json"))

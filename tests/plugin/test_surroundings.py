@@ -43,7 +43,7 @@ def test_a_journal_that_cannot_be_written_is_told_before_anything_is_searched(pr
 def test_a_session_goes_on_where_it_was_once_its_journal_can_be_written(project):
     assert project.bench("--ansor-json=first.json").code == 0
     project.replace("test_cases.py", "repeats=1", "repeats=2")
-    journals = project.root / ".ansor_bench" / "journals"
+    journals = project.journal().parent
     with read_only(journals):
         outcome = project.bench("--ansor-resume=1")
     assert outcome.code == 1

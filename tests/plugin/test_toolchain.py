@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import gzip
-
 import pytest
 
 from tests import interpreters
 from tests.plugin.conftest import with_a_case
+from tests.plugin.project import rounds_in
 
 CONFTEST = """
 from dataclasses import dataclass
@@ -90,11 +89,8 @@ def test_an_arm_of_another_toolchain_is_an_arm_like_any_other(tuned):
 
 def test_it_goes_on_where_it_was_interrupted(tuned, project, words):
     tuned[0].copy(project.root)
-    [packed] = (project.root / ".ansor_bench" / "journals").iterdir()
-    lines = gzip.decompress(packed.read_bytes()).splitlines(keepends=True)
-    packed.unlink()
-    rounds = [n for n, line in enumerate(lines) if line.startswith(b'{"kind":"round"')]
-    packed.with_suffix("").write_bytes(b"".join(lines[: rounds[1] + 1]))
+    lines = project.journal_lines()
+    project.cut_journal(lines[: rounds_in(lines)[1] + 1])
     outcome = project.bench(*words, "--ansor-resume=0001", "--ansor-json=resumed.json")
     assert outcome.code == 0, outcome.text
     [case] = project.json("resumed.json")["cases"]
