@@ -111,13 +111,14 @@ def _seconds_ratio() -> Measure:
 
 # By key."""
 
-# The same entry is a figure to compare with an earlier result.
+# The same entry is an ini option, a keyword of markers, and a figure to compare by.
 GATED = """
 import pytest
 from pytest_ansorbench.cli import main
 
-for limit, code in (("0.7", 0), ("0.3", 1)):
-    assert pytest.main([*{words}, f"--ansor-max-search-seconds-ratio={{limit}}"]) == code
+option = "--ansor-max-search-seconds-ratio={{}}".format
+for more, code in (([option(0.7)], 0), ([option(0.3)], 1), ([], 1), (["marked.py"], 1)):
+    assert pytest.main([*{words}, *more]) == code
     print("#")
 assert main(["compare", "saved.json", "saved.json", "--fail", "search_seconds_ratio:5%"]) == 0
 """
@@ -148,10 +149,15 @@ def test_a_gate_is_an_entry_in_the_table_of_figures(copy, saved):
     table = copy / "stats" / "figures.py"
     edit(table, "\n# By key.", MEASURE)
     edit(table, "        for figure in (\n", "        for figure in (" + FIGURE)
+    (saved / "pytest.ini").write_text("[pytest]\nansor_max_search_seconds_ratio = 0.4\n")
+    marked = CASES.replace("bench()", "bench(max_search_seconds_ratio=0.2)")
+    (saved / "marked.py").write_text(marked)
     words = options("--ansor-bench", "--ansor-replay=saved.json")
-    holds, broken, compared = run(copy, GATED.format(words=words), saved).split("#")
+    out = run(copy, GATED.format(words=words), saved)
+    holds, by_option, by_ini_file, by_marker, compared = out.split("#")
     assert "1 passed" in holds
-    assert "search seconds = 0.50 [0.50, 0.50] exceeds the limit 0.30: broken" in broken
+    for broken, limit in ((by_option, "0.30"), (by_ini_file, "0.40"), (by_marker, "0.20")):
+        assert f"search seconds = 0.50 [0.50, 0.50] exceeds the limit {limit}: broken" in broken
     assert "search_seconds_ratio" in compared
 
 

@@ -6,8 +6,6 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from tests.plugin.project import SAVED_CASES
-
 # Five saved runs of a challenger that takes half the time, with kernels as fast.
 REPLAY = "--ansor-replay=saved.json"
 BROKEN = "--ansor-min-throughput-ratio=2"
@@ -141,41 +139,6 @@ def test_false_alarms_are_shared_out_among_the_gates_of_the_session(everything):
     assert alone.code == 0, alone.text
     [case] = everything.json("out.json")["cases"]
     assert case["verdicts"][0]["gates"][0]["family"] == 1
-
-
-#: A limit on S_trials, which ships without one: what an entry of the table would have.
-ENTRY = """
-import dataclasses
-from pytest_ansorbench.stats import figures
-
-trials = figures.FIGURES["search_ratio_trials"]
-entry = dataclasses.replace(trials, limit_word="max-search-ratio-trials", per_case=True)
-figures.FIGURES = {**figures.FIGURES, entry.key: entry}
-"""
-
-
-def test_a_gate_is_one_entry_in_the_table_of_figures(everything):
-    """Its limit comes from marker and ini file here; tests/test_extending.py gives an option."""
-    everything.write("added.py", ENTRY)
-    everything.replace("test_cases.py", "SAVED, ids", "SAVED[:1], ids")
-    marked = SAVED_CASES.format(cases="SAVED[1:2]").replace(
-        "bench()", "bench(max_search_ratio_trials=0.4)"
-    )
-    everything.write("test_marked.py", marked)
-    everything.write("pytest.ini", "[pytest]\nansor_max_search_ratio_trials = 0.5\n")
-    outcome = everything.bench_apart(
-        "-p", "added", REPLAY, "--ansor-json=out.json", PYTHONPATH=str(everything.root)
-    )
-    assert outcome.code == 1, outcome.text
-    result = everything.json("out.json")
-    assert "max_search_ratio_trials" in result["settings"]
-    for case, limit in zip(result["cases"], ("0.50", "0.40"), strict=True):
-        assert (
-            f"{case['case']}, fast against default: search ratio S_trials = 1.00 [1.00, 1.00] "
-            f"exceeds the limit {limit}: broken"
-        ) in outcome.out
-        [gate] = case["verdicts"][0]["gates"]
-        assert (gate["metric"], gate["reason"]) == ("search_ratio_trials", "beyond")
 
 
 @pytest.mark.parametrize(
