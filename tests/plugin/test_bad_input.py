@@ -44,6 +44,19 @@ def refusal(outcome) -> str:
         ("--ansor-save=newest", "bad --ansor-save: bad name 'newest': expected some words other"),
         ("--ansor-json=.", "bad --ansor-json '.': expected a file, not a folder"),
         ("--ansor-json=test_cases.py/x.json", "x.json': nothing can be written to '"),
+        ("--ansor-report=pdf", "bad --ansor-report ['pdf']: expected one of terminal, markdown"),
+        ("--ansor-report=csv:.", "bad --ansor-report '.': expected a file, not a folder"),
+        ("--ansor-cores=0,100000", "bad --ansor-cores '0,100000'"),
+        ("--ansor-time-unit=min", "bad time unit 'min': expected one of auto, s, ms, us"),
+        (
+            "--ansor-reference-kernels=torch,mkl",
+            "bad --ansor-reference-kernels 'torch,mkl': expected some of torch, torch-compile, "
+            "onnxruntime, openvino, numpy, untuned, first, e.g. torch,onnxruntime",
+        ),
+        (
+            "--ansor-min-over-onnxruntime=1.0",
+            "bad --ansor-min-over-onnxruntime: expected onnxruntime among --ansor-reference-ker",
+        ),
     ],
 )
 def test_bad_values_are_named_and_a_good_one_is_shown(project, argument, message):

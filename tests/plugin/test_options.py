@@ -184,13 +184,6 @@ def test_caches_that_are_not_to_be_cold_are_not_to_be_flushed(project):
     assert "--ansor-flush-cache 32" in outcome.text
 
 
-@pytest.mark.parametrize("cores", ["0,100000", "100000"])
-def test_cores_that_are_not_there_are_refused_before_anything_runs(project, cores):
-    outcome = project.bench(f"--ansor-cores={cores}")
-    assert outcome.code == 4
-    assert f"bad --ansor-cores '{cores}'" in outcome.text
-
-
 def test_verbose_tells_what_trials_and_processes_took(project):
     text = project.bench("-v", *SHORT, "--ansor-strategy=one").out
     assert "s to compile" in text
