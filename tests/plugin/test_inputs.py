@@ -10,24 +10,15 @@ CASES = """
 import numpy as np
 import pytest
 from pytest_ansorbench import workloads
+from tests.relax_modules import relax_module
 
 def network(name, body, *inputs, **given):
-    def build():
-        from tvm import relax
+    described = [(f"x{place}", shape, dtype) for place, (dtype, shape) in enumerate(inputs)]
 
-        variables = [
-            relax.Var(f"x{i}", relax.TensorType(list(shape), dtype))
-            for i, (dtype, shape) in enumerate(inputs)
-        ]
-        builder = relax.BlockBuilder()
-        with builder.function("main", variables):
-            with builder.dataflow():
-                made = builder.normalize(body(relax.op, relax, *variables))
-                output = builder.emit_output(made)
-            builder.emit_func_output(output)
-        return builder.get()
+    def made(relax, builder, *variables):
+        return builder.normalize(body(relax.op, relax, *variables))
 
-    return workloads.from_relax(name, build, **given)
+    return workloads.from_relax(name, lambda: relax_module(made, *described), **given)
 
 def masked(op, relax, scores, mask):
     hidden = op.equal(mask, relax.const(0, "int64"))
