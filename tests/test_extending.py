@@ -14,12 +14,10 @@ import pytest
 
 import pytest_ansorbench
 from pytest_ansorbench import strategies
-from pytest_ansorbench.storage import write_result
 from tests.forked import printed_by
 from tests.pages import page
 from tests.plugin.conftest import measuring_fast
 from tests.plugin.project import Project, options
-from tests.saved_cases import SAVED, result_of
 
 PACKAGE = Path(pytest_ansorbench.__file__).parent
 
@@ -123,25 +121,13 @@ for more, code in (([option(0.7)], 0), ([option(0.3)], 1), ([], 1), (["marked.py
 assert main(["compare", "saved.json", "saved.json", "--fail", "search_seconds_ratio:5%"]) == 0
 """
 
-CASES = """
-import pytest
-from tests.saved_cases import SAVED
-
-@pytest.mark.ansor_bench()
-@pytest.mark.parametrize("case", SAVED[:1], ids=str)
-def test_case(ansor_bench, case):
-    ansor_bench(case)
-"""
-
 
 @pytest.fixture
 def saved(tmp_path):
     """A folder with a saved result, whose challenger takes half of the seconds, and a test."""
     folder = tmp_path / "project"
     folder.mkdir()
-    (folder / "test_cases.py").write_text(CASES)
-    write_result(result_of(SAVED), folder / "saved.json")
-    return folder
+    return Project(folder).replaying("SAVED[:1]").root
 
 
 def test_a_gate_is_an_entry_in_the_table_of_figures(copy, saved):
@@ -150,8 +136,10 @@ def test_a_gate_is_an_entry_in_the_table_of_figures(copy, saved):
     edit(table, "\n# By key.", MEASURE)
     edit(table, "        for figure in (\n", "        for figure in (" + FIGURE)
     (saved / "pytest.ini").write_text("[pytest]\nansor_max_search_seconds_ratio = 0.4\n")
-    marked = CASES.replace("bench()", "bench(max_search_seconds_ratio=0.2)")
-    (saved / "marked.py").write_text(marked)
+    cases = (saved / "test_cases.py").read_text()
+    (saved / "marked.py").write_text(
+        cases.replace("bench()", "bench(max_search_seconds_ratio=0.2)")
+    )
     words = options("--ansor-bench", "--ansor-replay=saved.json")
     out = run(copy, GATED.format(words=words), saved)
     holds, by_option, by_ini_file, by_marker, compared = out.split("#")
