@@ -106,6 +106,14 @@ class Outcome:
     def text(self) -> str:
         return self.out + self.err
 
+    @property
+    def refusal(self) -> str:
+        """The one line that says why nothing ran."""
+        assert self.code == pytest.ExitCode.USAGE_ERROR, self.text
+        assert "Traceback" not in self.text
+        [line] = [line for line in self.text.splitlines() if line.startswith("ERROR: ")]
+        return line.removeprefix("ERROR: ")
+
 
 class Terminal(io.StringIO):
     """Output that says of itself that somebody looks at it."""

@@ -7,16 +7,6 @@ from pathlib import Path
 
 import pytest
 
-USAGE_ERROR = 4
-
-
-def refusal(outcome) -> str:
-    """The one line that says what is wrong."""
-    assert outcome.code == USAGE_ERROR, outcome.text
-    assert "Traceback" not in outcome.text
-    [line] = [line for line in outcome.text.splitlines() if line.startswith("ERROR: ")]
-    return line.removeprefix("ERROR: ")
-
 
 @pytest.mark.parametrize(
     ("argument", "message"),
@@ -60,7 +50,7 @@ def refusal(outcome) -> str:
     ],
 )
 def test_bad_values_are_named_and_a_good_one_is_shown(project, argument, message):
-    assert message in refusal(project.bench(argument))
+    assert message in project.bench(argument).refusal
 
 
 @pytest.mark.parametrize(
@@ -82,14 +72,14 @@ def test_bad_markers_name_their_test(project, keywords, message):
         f"@pytest.mark.ansor_bench({keywords})\n"
         "def test_doubling(ansor_bench): ansor_bench(Doubling())\n",
     )
-    line = refusal(project.bench())
+    line = project.bench().refusal
     assert message in line
     assert line.startswith("test_cases.py::test_doubling: ")
 
 
 def test_bad_ini_values_are_named(project):
     project.write("pytest.ini", "[pytest]\nansor_repeats = none\n")
-    assert "bad ini option ansor_repeats 'none': expected" in refusal(project.bench())
+    assert "bad ini option ansor_repeats 'none': expected" in project.bench().refusal
 
 
 @pytest.mark.parametrize(
@@ -102,7 +92,7 @@ def test_bad_ini_values_are_named(project):
     ],
 )
 def test_live_searches_refuse_to_share_the_machine(project, words, flag):
-    assert f"bad option {flag}: live searches cannot share" in refusal(project.bench(*words))
+    assert f"bad option {flag}: live searches cannot share" in project.bench(*words).refusal
 
 
 @pytest.mark.parametrize(
@@ -114,12 +104,12 @@ def test_one_process_shares_the_machine_with_none(project, words):
 
 def test_kernels_are_made_again_by_one_process(project):
     words = ("--ansor-kernels=saved.json", "-n", "1")
-    assert "bad option -n: kernels are made again by one process" in refusal(project.bench(*words))
+    assert "bad option -n: kernels are made again by one process" in project.bench(*words).refusal
 
 
 def test_a_strategy_registered_twice_is_refused(project):
     project.replace("conftest.py", 'name="two"', 'name="one"')
-    assert "bad strategy name 'one': it is taken" in refusal(project.bench())
+    assert "bad strategy name 'one': it is taken" in project.bench().refusal
 
 
 def fake_distribution(folder: Path, name: str, version: str) -> str:
@@ -132,7 +122,7 @@ def fake_distribution(folder: Path, name: str, version: str) -> str:
 
 def test_a_crashing_pair_of_tvm_and_ffi_is_refused_with_the_cure(project, tmp_path):
     path = fake_distribution(tmp_path / "site", "apache-tvm-ffi", "0.1.15.post2")
-    line = refusal(project.bench(PYTHONPATH=path))
+    line = project.bench(PYTHONPATH=path).refusal
     assert "apache-tvm-ffi 0.1.15.post2 does not work with apache-tvm 0.27" in line
     assert "pip install 'apache-tvm==0.27.*' 'apache-tvm-ffi" in line
 
@@ -140,7 +130,7 @@ def test_a_crashing_pair_of_tvm_and_ffi_is_refused_with_the_cure(project, tmp_pa
 def test_a_missing_xgboost_is_refused_with_the_cure(project, monkeypatch):
     monkeypatch.delitem(sys.modules, "xgboost", raising=False)
     project.write("xgboost.py", "raise ImportError('planted')\n")
-    line = refusal(project.bench(PYTHONPATH=str(project.root)))
+    line = project.bench(PYTHONPATH=str(project.root)).refusal
     assert "cannot import xgboost (ImportError: planted): pip install xgboost" in line
 
 

@@ -14,7 +14,6 @@ from pytest_ansorbench.plugin import blame
 from pytest_ansorbench.strategies import ENTRY_POINT_GROUP
 from tests.forked_servers import living_servers
 from tests.plugin.project import CASES, CONFTEST
-from tests.plugin.test_bad_input import refusal
 
 HINT = "--full-trace shows the whole traceback)"
 
@@ -90,7 +89,7 @@ def test_a_faulty_hook_is_named_with_its_line(project, body, place, function, me
     conftest = HOOK.format(body=body)
     project.write("conftest.py", conftest)
     project.write("elsewhere.py", ELSEWHERE)
-    line = refusal(project.bench("--collect-only"))
+    line = project.bench("--collect-only").refusal
     file, mark = place.split(":")
     number = line_of(conftest if file == "conftest.py" else ELSEWHERE, mark)
     start = f"{file}:{number}: in {function or 'pytest_ansorbench_strategies'}: {message}"
@@ -128,7 +127,7 @@ def test_a_faulty_entry_point_is_named_with_its_line(project, tmp_path, code, nu
     (site / "plugged.py").write_text(code)
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: plugged\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text(ENTRY_POINTS)
-    line = refusal(project.bench("--collect-only", PYTHONPATH=str(site)))
+    line = project.bench("--collect-only", PYTHONPATH=str(site)).refusal
     assert f"bad entry point plugged = plugged:make: {reason}" in line
     assert number is None or line.startswith(f"site/plugged.py:{number}: ")
 
@@ -150,7 +149,7 @@ def test_nameless(ansor_bench, case):
 
 def test_a_case_that_has_no_id_is_named_when_it_is_collected(project):
     project.write("test_cases.py", NAMELESS)
-    line = refusal(project.bench("--collect-only"))
+    line = project.bench("--collect-only").refusal
     assert line.startswith(f"test_cases.py:{line_of(NAMELESS, 'id')}: in id: AttributeError: ")
     assert line.endswith(f"(while selecting cases; {HINT}")
 

@@ -66,9 +66,8 @@ def test_several_files_are_put_together(everything):
     outcome = everything.bench("--ansor-replay=one.json", "--ansor-replay=two.json")
     assert outcome.code == 0, outcome.text
     assert "3 passed" in outcome.out
-    clash = everything.bench("--ansor-replay=one.json", "--ansor-replay=saved.json")
-    assert clash.code == 4
-    assert "both have the run of default on a with seed 0; they cannot be merged" in clash.err
+    outcome = everything.bench("--ansor-replay=one.json", "--ansor-replay=saved.json")
+    assert "both have the run of default on a with seed 0; they cannot be merged" in outcome.refusal
 
 
 @pytest.mark.parametrize(
@@ -85,10 +84,9 @@ def test_several_files_are_put_together(everything):
 def test_no_result_that_is_read_is_written_over(saved, reads, output):
     save_numbered(result_of(SAVED[:1]), saved.root / ".ansor_bench", "main")
     (saved.root / "link.json").symlink_to("saved.json")
-    outcome = saved.bench(f"--ansor-{reads}", f"--ansor-{output}")
-    assert outcome.code == 4, outcome.text
-    assert f"bad --ansor-{output.partition('=')[0]} '" in outcome.err
-    assert ".json': it is read; expected another file, e.g. new-" in outcome.err
+    refusal = saved.bench(f"--ansor-{reads}", f"--ansor-{output}").refusal
+    assert f"bad --ansor-{output.partition('=')[0]} '" in refusal
+    assert ".json': it is read; expected another file, e.g. new-" in refusal
 
 
 def test_what_is_missing_is_refused(everything):
@@ -106,5 +104,4 @@ def test_what_is_missing_is_refused(everything):
 
 def test_a_file_that_is_not_there_is_told(everything):
     outcome = everything.bench("--ansor-replay=nowhere.json")
-    assert outcome.code == 4
-    assert "bad result file 'nowhere.json': expected an existing file" in outcome.err
+    assert "bad result file 'nowhere.json': expected an existing file" in outcome.refusal
