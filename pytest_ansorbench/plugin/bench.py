@@ -39,7 +39,7 @@ from pytest_ansorbench.stats.changes import CaseChanges
 from pytest_ansorbench.stats.failures import arm_failures
 from pytest_ansorbench.stats.figures import FIGURES
 from pytest_ansorbench.stats.gate import families
-from pytest_ansorbench.storage import StorageError
+from pytest_ansorbench.storage import StorageError, changes_since
 from pytest_ansorbench.workloads import Case
 
 
@@ -268,9 +268,14 @@ class Bench:
         """Changes of a case since the earlier result; None if there is none to compare."""
         if self._baseline is None:
             return None
-        machines = self._source.result().machines
-        return self._baseline.changes_of(
-            result, machines, test.settings, test.allowances, self._family
+        return changes_since(
+            self._baseline.result,
+            result,
+            self._source.result().machines,
+            test.allowances,
+            criteria=test.settings.criteria,
+            family=self._family,
+            any_machine=test.settings.baseline.any_machine,
         )
 
     def _gates_on(self, test: Collected, result: CaseResult) -> Sequence[Gate]:
@@ -410,7 +415,7 @@ class Bench:
             report = changes_report(
                 changes,
                 ANY_MACHINE,
-                noise_before=self._baseline.noise,
+                noise_before=self._baseline.result.noise,
                 noise_after=result.noise,
             )
             print_report(reporter, report)

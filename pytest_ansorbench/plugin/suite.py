@@ -12,6 +12,7 @@ from pytest_ansorbench.records import CaseResult, Gate, SuiteVerdict
 from pytest_ansorbench.stats.changes import CaseChanges
 from pytest_ansorbench.stats.looks import Looks
 from pytest_ansorbench.stats.suite import judge_suites, suite_gates
+from pytest_ansorbench.storage import suite_changes_since
 
 
 class Suite:
@@ -46,8 +47,13 @@ class Suite:
             results, self._criteria, limits, family=self.family, lost=self.lost
         )
         if self._baseline is not None:
-            self.changes = self._baseline.suite_changes(
-                results, self._settings, self._criteria, self.family, self.lost
+            self.changes = suite_changes_since(
+                self._baseline.result,
+                results,
+                self._settings.baseline.suite_allowances,
+                criteria=self._criteria,
+                family=self.family,
+                gone=self.lost,
             )
         return self.verdicts
 
