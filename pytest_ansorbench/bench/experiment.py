@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from pytest_ansorbench.bench.blocks import Block, Cut, Ended, Executor
-from pytest_ansorbench.bench.history import CaseJournal, RepeatHistory
+from pytest_ansorbench.bench.history import CaseJournal
 from pytest_ansorbench.bench.interrupts import remembered_interrupts
 from pytest_ansorbench.bench.progress import Progress, ProgressUpdate, RunProgress
 from pytest_ansorbench.bench.reference import StandIn
@@ -37,10 +37,13 @@ class Experiment:
 
     def __post_init__(self) -> None:
         history = self.journal.history
-        runs = self.plan.repeats.expected * len(self.block.strategies) - len(self.stand_ins)
-        self._to_do = runs - sum(map(history.spent, history.begun))
+        # By seed and arm, shares of budgets: spent since this began, and spent before
         self._spent_of: dict[tuple[int, str], float] = {}
-        self._behind: dict[tuple[int, str], float] = {}
+        self._behind = {
+            (seed, name): history.spent(rounds)
+            for seed, repeat in history.repeats.items()
+            for name, rounds in repeat.rounds.items()
+        }
         self._first: tuple[float, float] | None = None
         self._begun_s: dict[int, float] = {}
         self._latest: tuple[Sequence[int], CaseResult] | None = None
@@ -132,15 +135,12 @@ class Experiment:
             if misfit:
                 self._abandon(seed, misfit)
                 past = None
-        if seed not in self._begun_s:  # else it was cut short
-            for name, rounds in (past.rounds if past else {}).items():
-                self._behind[seed, name] = history.spent(rounds)
         self._begun_s.setdefault(seed, time.monotonic())
         block = replace(
             self.block,
             seed=seed,
             past=past,
-            stand_in=self._stand_in(seed, past),
+            stand_in=self._stand_in(seed),
             yardsticks=dict(history.yardsticks),
             measured_on=frozenset(self.journal.measured_on),
         )
@@ -154,19 +154,29 @@ class Experiment:
             for key in [key for key in shares if key[0] == seed]:
                 del shares[key]
 
-    def _stand_in(self, seed: int, past: RepeatHistory | None) -> StandIn | None:
+    def _stand_in(self, seed: int) -> StandIn | None:
         """The recorded run that the journal has, or else one that may be used."""
+        past = self.journal.history.repeats.get(seed)
         if past is None or (past.recorded is None and not past.rounds):
             return self.stand_ins.get(seed)
         entry = past.recorded
         return StandIn(entry.run, entry.created, entry.first_round_s) if entry else None
+
+    @property
+    def _to_do(self) -> float:
+        """How many runs there are to be, less what was spent before, without recorded ones."""
+        seeds = self.plan.repeats.planned
+        recorded = sum(self._stand_in(seed) is not None for seed in seeds)
+        return len(seeds) * len(self.block.strategies) - recorded - sum(self._behind.values())
 
     def note(self, what: str) -> None:
         self.progress.note(what)
 
     def advanced(self, seed: int, run: RunProgress) -> None:
         key = seed, run.strategy
-        self._spent_of[key] = run.spent - self._behind.get(key, 0)
+        # The first round beside a recorded run is of no other run, unless that cannot be used.
+        if run.strategy != self.block.strategies[0].name or self._stand_in(seed) is None:
+            self._spent_of[key] = run.spent - self._behind.get(key, 0)
         repeat = len(self.seeds) + 1 + sorted(self._begun_s).index(seed)
         done = sum(self._spent_of.values())
         elapsed_s = time.monotonic() - self._started_s
@@ -177,7 +187,7 @@ class Experiment:
                 case=self.block.case.id,
                 run=run,
                 repeat=repeat,
-                repeats=max(repeat, self.plan.repeats.expected),
+                repeats=max(repeat, len(self.plan.repeats.planned)),
                 settled=self._settled,
                 runs_done=done,
                 runs_total=max(done, self._to_do),

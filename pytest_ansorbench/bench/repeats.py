@@ -23,8 +23,8 @@ class RepeatPolicy(Protocol):
     """Decides by what is recorded, and by nothing else, so that a resumed session agrees."""
 
     @property
-    def expected(self) -> int:
-        """How many repeats to expect, at least 1: all that there may be, or that are usual."""
+    def planned(self) -> Sequence[int]:
+        """Seeds of the repeats to expect, at least one: all that there may be, or are usual."""
 
     @property
     def most(self) -> int:
@@ -68,10 +68,6 @@ class FixedRepeats:
     planned: Sequence[int]  # seeds of the repeats, in order, at least one
 
     @property
-    def expected(self) -> int:
-        return len(self.planned)
-
-    @property
     def most(self) -> int:
         return len(self.planned)
 
@@ -98,8 +94,9 @@ class RepeatsUntilSettled:
     further_gates: Callable[[CaseResult], Sequence[Gate]] = lambda result: ()
 
     @property
-    def expected(self) -> int:
-        return self.looks.least if self.looks.if_suspect else self.looks.most
+    def planned(self) -> Sequence[int]:
+        number = self.looks.least if self.looks.if_suspect else self.looks.most
+        return range(self.first_seed, self.first_seed + number)
 
     @property
     def most(self) -> int:

@@ -343,7 +343,7 @@ def case_entry(
         tasks=tuple(TaskRecord(task.name, task.weight, task.flops, ()) for task in tasks),
         programs=tuple(pack_program(task.mod) for task in tasks),
         conditions=every,
-        repeats=plan.repeats.expected,
+        repeats=len(plan.repeats.planned),
         limits=dict(plan.limits),
         definition=recorded(case, root),
     )

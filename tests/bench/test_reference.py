@@ -23,7 +23,7 @@ from pytest_ansorbench.storage.entries import CaseEntry, RecordedEntry, RoundEnt
 from pytest_ansorbench.strategies import Registry
 from tests import interpreters
 from tests.bench.conftest import FINE, ONE, PLAN, TWO, repeats
-from tests.bench.test_session import Continued
+from tests.bench.test_session import Continued, Recording
 from tests.fast_engine import FastEngine
 from tests.faults import Doubling
 from tests.proposers import scripted
@@ -90,10 +90,19 @@ def test_seeds_that_were_not_recorded_are_run(make_session, saved, any_pace):
 
 def test_a_first_round_that_takes_too_long_goes_on_as_a_new_run(make_session, saved, monkeypatch):
     monkeypatch.setattr("pytest_ansorbench.bench.repeat.MOST_DRIFT", 1.0 + 1e-12)
-    session = make_session()
-    result = rerun(session, saved)
+    session, progress = make_session(), Recording()
+    result = rerun(session, saved, progress=progress)
     assert all(run.recorded is None and len(run.rounds) == 2 for run in result.runs)
     assert entries(session, RecordedEntry) == []
+    assert progress.standings[-1].runs_done == progress.standings[-1].runs_total == 4
+
+
+def test_progress_is_of_the_runs_that_are_searched(make_session, saved, any_pace):
+    """More seeds were recorded than are asked for."""
+    progress = Recording()
+    rerun(make_session(), saved, number=1, progress=progress)
+    assert [one.runs_done for one in progress.standings] == [0, 0, 0.25, 0.5, 0.75, 1]
+    assert {one.runs_total for one in progress.standings} == {1}
 
 
 def test_a_first_round_in_which_the_session_was_stopped_is_run_again(make_session, saved, any_pace):

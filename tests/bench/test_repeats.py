@@ -85,7 +85,7 @@ def test_without_gates_there_are_five_or_what_the_suite_needs():
 
 def test_repeats_for_suspects_end_with_those_planned_unless_a_gate_is_open():
     suspects = RepeatsUntilSettled(7, Looks(2, 4, if_suspect=True))
-    assert suspects.expected == 2
+    assert list(suspects.planned) == [7, 8]
     assert suspects.next_seed(history(complete=[7, 8]), judged) is None
     assert suspects.next_seed(history(complete=[7, 8]), lambda: judged(False)) is None
     assert suspects.next_seed(history(complete=[7, 8]), lambda: judged(True)) == 9
