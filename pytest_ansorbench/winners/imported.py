@@ -48,13 +48,13 @@ def import_database(folder: Path, cases: Iterable[Case], strategy: str) -> Impor
     records, dropped = read_database(folder)
     runs = []
     machines: dict[str, Any] = {}
-    taken = 0
+    taken: set[Tuned] = set()
     for case in cases:
         tasks = case.tasks()
         found = [_of_task(records, task.mod) for task in tasks]
         if not any(found):
             continue
-        taken += sum(map(len, found))
+        taken.update(*found)  # two cases may have a task in common
         target = next(one.target for of_task in found for one in of_task)
         machine = {"target": target}
         machines[fingerprint(machine)] = machine
@@ -72,7 +72,7 @@ def import_database(folder: Path, cases: Iterable[Case], strategy: str) -> Impor
         settings={},
         cases=tuple(runs),
     )
-    return Imported(result, taken, len(records) - taken, dropped)
+    return Imported(result, len(taken), len(records) - len(taken), dropped)
 
 
 def _of_task(records: Sequence[Tuned], mod: IRModule) -> list[Tuned]:

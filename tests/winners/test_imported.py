@@ -72,6 +72,8 @@ def test_records_of_other_programs_are_left_out(database):
     assert imported.left_out > 0
     nothing = import_database(database, [OTHER], "mine")
     assert nothing.records == 0 and nothing.result.cases == ()
+    twice = import_database(database, [MATMUL, MATMUL], "mine")
+    assert (twice.records, twice.left_out) == (imported.records, imported.left_out)
 
 
 def test_tasks_after_one_without_records_come_back(tuned, target, tmp_path):
