@@ -141,7 +141,7 @@ def _resumed(file: Path) -> None:
         for seed in history.repeats:
             if history.complete(seed):
                 history.runs(seed)
-    noise_of(entry for entry in past.entries if isinstance(entry, NoiseEntry))
+    noise_of(past.of(NoiseEntry))
     if not file.name.endswith(".gz"):
         JournalTail(file).read()
 

@@ -71,8 +71,7 @@ class Session:
         self._created = past.session.created if past else now
         self._executor: Executor | None = None
         self._began_on: Mapping[str, Any] = {}
-        entries = past.entries if past else ()
-        self._noise = [entry for entry in entries if isinstance(entry, NoiseEntry)]
+        self._noise = past.of(NoiseEntry) if past else []
         self._journal: Journal | None = None
         self._planned: tuple[str, ...] = ()
         self._labels: dict[str, object] = {}  # of the cases that were begun: whose they are

@@ -195,8 +195,7 @@ def _sourced(storage: Path, source: str) -> Iterator[tuple[Winner, Target]]:
     if is_journal(Path(source)):
         past = read_journal(Path(source))
         case_histories(past)  # refuses lines that do not follow from those before them
-        begun = [entry for entry in past.entries if isinstance(entry, RepeatEntry)]
-        machines = {fingerprint(entry.machine): entry.machine for entry in begun}
+        machines = {fingerprint(one.machine): one.machine for one in past.of(RepeatEntry)}
         winners = tuned_in(past)
     else:
         _, result = read_stored(storage, source)

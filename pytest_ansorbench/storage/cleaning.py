@@ -63,12 +63,11 @@ def _age_s(path: Path) -> float:
 
 
 def _finished(past: Past) -> Iterable[_Run]:
-    cases = {entry.label: entry.case for entry in past.entries if isinstance(entry, CaseEntry)}
-    finals = (entry for entry in past.entries if isinstance(entry, FinalEntry))
+    cases = {entry.label: entry.case for entry in past.of(CaseEntry)}
     # A journal that was changed may have a final without its case; no result has its runs.
     return (
         (cases.get(entry.label, entry.label), entry.seed, final, entry.after)
-        for entry in finals
+        for entry in past.of(FinalEntry)
         for final in entry.finals
     )
 

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Final, NoReturn
+from typing import IO, Any, Final, NoReturn, TypeVar
 
 from pytest_ansorbench.codec import parse_json
 from pytest_ansorbench.storage.entries import (
@@ -44,6 +44,8 @@ try:
 except ImportError:  # Windows, where no search runs either
     fcntl = None  # type: ignore[assignment]
 
+_Kind = TypeVar("_Kind")
+
 FOLDER: Final = "journals"
 _NAMED: Final = re.compile(r"(\d{4,})\.jsonl(\.gz)?")
 _PLAIN: Final = ".jsonl"
@@ -66,6 +68,11 @@ class Past:
     def finished(self) -> bool:
         """Whether its session came to an end."""
         return bool(self.entries) and isinstance(self.entries[-1], EndEntry)
+
+    def of(self, kind: type[_Kind]) -> list[_Kind]:
+        """The lines of one kind, in order."""
+        found: list[Any] = [entry for entry in self.entries if isinstance(entry, kind)]
+        return found
 
 
 class Journal(AbstractContextManager["Journal"]):

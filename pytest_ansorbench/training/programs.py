@@ -110,12 +110,9 @@ def programs_of(past: Past, tasks: Tasks) -> Iterator[Programs]:
             f"bad journal {past.path}: it is of {target.kind.name}, and models are of CPUs so far"
         )
     rounds: dict[object, RoundEntry] = {}
-    for one in past.entries:
-        if isinstance(one, RoundEntry):  # two searches may have begun with it
-            rounds.setdefault((one.seed, one.strategy, one.state.candidates, one.trials), one)
-    for entry in past.entries:
-        if not isinstance(entry, CaseEntry):
-            continue
+    for one in past.of(RoundEntry):  # two searches may have begun with it
+        rounds.setdefault((one.seed, one.strategy, one.state.candidates, one.trials), one)
+    for entry in past.of(CaseEntry):
         of_label = [one for one in rounds.values() if one.label == entry.label]
         of_case = tasks(entry.case)
         if of_case is None and (case := shipped(entry.case, entry.definition)) is not None:

@@ -45,7 +45,7 @@ def equipped(
         return strategy
     learning = LearningFolder(folder / FOLDER)
     asked = {*cases}
-    seen = {(one.case, one.version) for one in past.entries if isinstance(one, CaseEntry)}
+    seen = {(one.case, one.version) for one in past.of(CaseEntry)}
     known = asked <= seen if past.finished else bool(asked & seen)
     if not known or {case for case, _ in asked} != {*past.session.cases}:
         progress.note("learning from what was tuned here before")
@@ -66,7 +66,7 @@ def _learn(learning: LearningFolder, past: Past) -> str:
     """
     if learning.samples.exists():
         shutil.rmtree(learning.samples)
-    begun = {entry.label: entry for entry in past.entries if isinstance(entry, CaseEntry)}
+    begun = {entry.label: entry for entry in past.of(CaseEntry)}
     # Versions of a case have one id, and a label each.
     entries = [
         replace(entry, case=entry.label) if isinstance(entry, CaseEntry) else entry

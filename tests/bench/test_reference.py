@@ -54,7 +54,7 @@ def rerun(session, saved, number=2, strategies=(ONE, THREE), case=CASE, progress
 
 
 def entries(session, kind):
-    return [e for e in read_journal(session.journal).entries if isinstance(e, kind)]
+    return read_journal(session.journal).of(kind)
 
 
 def test_recorded_runs_are_those_that_were_saved(make_session, saved, any_pace):
@@ -124,7 +124,7 @@ def test_other_schedule_rules_make_a_new_run(make_session, saved, any_pace):
 
 def test_runs_of_a_network_are_those_of_the_same_scheduler(saved, target, tmp_path):
     [journal] = list_journals(tmp_path / "then")
-    entry = next(one for one in read_journal(journal).entries if isinstance(one, CaseEntry))
+    entry = read_journal(journal).of(CaseEntry)[0]
     of_network = dataclasses.replace(
         entry, conditions={**entry.conditions, "scheduler": "gradient"}
     )
@@ -143,7 +143,7 @@ def test_runs_that_began_with_what_was_learnt_do_not_stand_in_and_others_do(
     saved, target, tmp_path
 ):
     [journal] = list_journals(tmp_path / "then")
-    entry = next(one for one in read_journal(journal).entries if isinstance(one, CaseEntry))
+    entry = read_journal(journal).of(CaseEntry)[0]
     learnt = dataclasses.replace(saved, settings={"learn": "own"})
     transfer = dataclasses.replace(Registry().get("draft+transfer"), name="one")
     again, machine = SavedReference(learnt, {}), FastEngine(target).machine

@@ -70,7 +70,7 @@ def test_the_result_says_what_makes_each_case_anew(make_session):
     assert shipped == definition_of(MATMUL) and made(shipped) == MATMUL
     own = session.run(CASE, [ONE], PLAN).definition
     assert own["made"]["name"] == "Doubling" and own["made"]["module"] == "tests.faults"
-    begun = [e for e in read_journal(session.journal).entries if isinstance(e, CaseEntry)]
+    begun = read_journal(session.journal).of(CaseEntry)
     assert [entry.definition for entry in begun] == [shipped, own]
 
 
@@ -147,7 +147,7 @@ def test_interrupted_anywhere_its_clock_goes_on(make_session, monkeypatch, targe
     first.close()
     past = read_journal(first.journal)
     [watched] = Watch(first.journal).look().cases
-    done_s = sum(entry.round.search_s for entry in past.entries if isinstance(entry, RoundEntry))
+    done_s = sum(entry.round.search_s for entry in past.of(RoundEntry))
     assert watched.left_s == pytest.approx(12.0 - done_s if done_s else math.inf)
     session, plan = timed(make_session, monkeypatch, target, past=past)
     progress = Recording()
@@ -161,7 +161,7 @@ def test_two_tests_of_one_case_are_two_cases(make_session):
     session = make_session()
     for _ in range(2):
         session.run(CASE, [ONE], repeats(1))
-    labels = [e.label for e in read_journal(session.journal).entries if isinstance(e, CaseEntry)]
+    labels = [one.label for one in read_journal(session.journal).of(CaseEntry)]
     assert labels == ["doubling", "doubling#2"]
 
 
@@ -177,7 +177,7 @@ def test_an_id_that_looks_like_a_second_case_is_told_from_one(make_session):
     for case in (CASE, Numbered(), CASE):
         session.run(case, [ONE], repeats(1))
     past = read_journal(session.journal)
-    begun = [(e.label, e.case) for e in past.entries if isinstance(e, CaseEntry)]
+    begun = [(e.label, e.case) for e in past.of(CaseEntry)]
     assert begun == [
         ("doubling", "doubling"),
         ("doubling#2", "doubling#2"),
@@ -209,7 +209,7 @@ def test_two_programs_under_one_id_are_refused(make_session):
     with pytest.raises(UnsupportedCaseError, match="bad case 'doubling': another test has another"):
         session.run(Changed(), [ONE], repeats(1))
     assert len(session.results) == 1
-    assert not [one for one in read_journal(session.journal).entries[1:] if type(one) is CaseEntry]
+    assert len(read_journal(session.journal).of(CaseEntry)) == 1
 
 
 def test_progress_counts_all_arms_and_repeats(make_session):
@@ -259,10 +259,10 @@ def test_interrupted_anywhere_it_goes_on_to_the_same_end(make_session, whole, tr
     ]
     assert [run.final for run in result.runs] == [run.final for run in whole.runs]
     # What had been measured is on record once, and nothing of it was measured again.
-    entries = read_journal(session.journal).entries
-    rounds = [(e.seed, e.strategy, e.round.index) for e in entries if isinstance(e, RoundEntry)]
+    entries = read_journal(session.journal).of(RoundEntry)
+    rounds = [(e.seed, e.strategy, e.round.index) for e in entries]
     assert len(rounds) == len(set(rounds)) == 8
-    behind = sum(len(e.trials) for e in past.entries if isinstance(e, RoundEntry))
+    behind = sum(len(e.trials) for e in past.of(RoundEntry))
     assert len(progress.standings) == 16 - behind
 
 
@@ -339,7 +339,7 @@ def test_an_interrupted_network_goes_on(make_session):
     past = read_journal(first.journal)
     [run] = make_session(past=past).run(network, [random], plan).runs
     assert len(run.trials) == 2 * tasks
-    behind = [entry.round for entry in past.entries if isinstance(entry, RoundEntry)]
+    behind = [entry.round for entry in past.of(RoundEntry)]
     assert list(run.rounds[: len(behind)]) == behind
     assert run.final.status == "ok"
 
@@ -374,11 +374,8 @@ def test_repeats_are_added_to_a_finished_case(make_session):
     session = make_session(past=read_journal(first.journal))
     result = session.run(CASE, [ONE, TWO], repeats(3))
     assert [run.seed for run in result.runs] == [0, 0, 1, 1, 2, 2]
-    leads = [
-        e.strategy
-        for e in read_journal(session.journal).entries
-        if isinstance(e, RoundEntry) and e.round.index == 1
-    ]
+    rounds = read_journal(session.journal).of(RoundEntry)
+    leads = [one.strategy for one in rounds if one.round.index == 1]
     assert leads == ["one", "two", "two", "one", "one", "two"]
 
 
@@ -453,10 +450,10 @@ def test_a_test_that_is_run_again_goes_on_after_its_last_round(make_session, tar
     again = session.run(CASE, [ONE, TWO], repeats(1), test="one")
     other = session.run(CASE, [ONE], repeats(1), test="other")
     assert session.results == (again, other)
-    entries = read_journal(session.journal).entries
-    labels = [entry.label for entry in entries if isinstance(entry, CaseEntry)]
+    past = read_journal(session.journal)
+    labels = [entry.label for entry in past.of(CaseEntry)]
     assert labels == ["doubling", "doubling#2"]
-    rounds = [(e.label, e.strategy, e.round.index) for e in entries if isinstance(e, RoundEntry)]
+    rounds = [(e.label, e.strategy, e.round.index) for e in past.of(RoundEntry)]
     assert len(rounds) == len(set(rounds)) == 4 + 2
 
 
@@ -478,8 +475,7 @@ UNTIL_SETTLED = dataclasses.replace(
 
 
 def begun(session):
-    entries = read_journal(session.journal).entries
-    return [(entry.label, entry.seed) for entry in entries if isinstance(entry, RepeatEntry)]
+    return [(one.label, one.seed) for one in read_journal(session.journal).of(RepeatEntry)]
 
 
 def test_cases_get_more_repeats_up_to_those_that_they_may_have(make_session):

@@ -48,11 +48,8 @@ def test_a_result_has_them_once_a_case(make_session, peaks, tmp_path):
     assert len(peaks) == 1  # the machine is the same
     cores = usable_cores().to_pin_to
     assert read_peak(tmp_path / "storage", found.machine, "float32", cores) == PEAK
-    entries = read_journal(session.journal).entries
-    assert [entry.label for entry in entries if isinstance(entry, YardsticksEntry)] == [
-        "doubling",
-        "another",
-    ]
+    measured = read_journal(session.journal).of(YardsticksEntry)
+    assert [entry.label for entry in measured] == ["doubling", "another"]
 
 
 def test_where_no_peak_can_be_measured_that_is_tried_once(make_session, monkeypatch):

@@ -40,7 +40,7 @@ def workers_of(session):
 
 
 def of_kind(session, kind):
-    return [entry for entry in read_journal(session.journal).entries if isinstance(entry, kind)]
+    return read_journal(session.journal).of(kind)
 
 
 def test_verdicts_are_those_of_the_same_measurements_here(three_workers, recorded, tmp_path):

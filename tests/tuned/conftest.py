@@ -72,13 +72,13 @@ class Place:
 
     def trials(self):
         """Those of all searches; what two of them have begun with counts once."""
-        rounds = [entry for entry in self.past().entries if isinstance(entry, RoundEntry)]
+        rounds = self.past().of(RoundEntry)
         found = {(entry.seed, repr(entry.round)): entry.trials for entry in rounds}
         return [trial for trials in found.values() for trial in trials]
 
     def finals(self):
         """What ended searches have come to, those before the last call first."""
-        return [entry for entry in self.past().entries if isinstance(entry, FinalEntry)]
+        return self.past().of(FinalEntry)
 
     def files(self):
         return {path.name for path in self.out.iterdir() if path.is_file()}

@@ -109,7 +109,7 @@ def test_the_library_of_a_network_computes_what_the_network_does(place, monkeypa
 def test_a_model_is_rewritten_as_asked(place, capsys, words, name, before):
     assert place.quickly("models:dense", "--trials", "1", *words) == 0
     assert before in capsys.readouterr().out and before in (place.out / "report.md").read_text()
-    [entry] = [entry for entry in place.past().entries if isinstance(entry, CaseEntry)]
+    [entry] = place.past().of(CaseEntry)
     assert [task.name for task in entry.tasks] == [name]
     assert "(*inputs):  # x float32 (4, 8); gives" in (place.out / "load.py").read_text()
     run = runpy.run_path(str(place.out / "load.py"))["run"]
@@ -244,7 +244,7 @@ def test_killed_after_any_line_the_same_call_goes_on(place):
 def test_other_models_leave_what_is_there(place):
     assert place.quickly("models:product", "--trials", "2") == 0
     assert place.quickly("models:another", "--trials", "2") == 0
-    begun = [entry.case for entry in place.past().entries if isinstance(entry, CaseEntry)]
+    begun = [entry.case for entry in place.past().of(CaseEntry)]
     assert len(begun) == 2 and begun[0] == PRODUCT.id
     assert len(place.database()) == 2
     assert place.quickly("models:product", "--trials", "3") == 0
@@ -263,7 +263,7 @@ def test_several_models_have_a_library_each(place, capsys):
 def test_what_was_measured_otherwise_is_kept_and_begun_anew(place):
     assert place.quickly("models:product", "--trials", "2") == 0
     assert place.quickly("models:product", "--trials", "2", "--caches", "cold") == 0
-    labels = [entry.label for entry in place.past().entries if isinstance(entry, CaseEntry)]
+    labels = [entry.label for entry in place.past().of(CaseEntry)]
     assert sorted(labels) == [PRODUCT.id, f"{PRODUCT.id}#2"]
     assert len(place.trials()) == 4
 
@@ -274,7 +274,7 @@ def test_an_operator_goes_on_in_a_call_with_a_network(place):
     assert place.quickly("models:product", *words) == 0
     first = place.trials()
     assert place.quickly("models:product", "models:dense", *words) == 0
-    begun = [entry for entry in place.past().entries if isinstance(entry, CaseEntry)]
+    begun = place.past().of(CaseEntry)
     found = {entry.label: entry.conditions["caches"] for entry in begun}
     assert found == {PRODUCT.id: "warm", "dense": "network"}
     assert place.trials()[:2] == first and len(place.trials()) == 4

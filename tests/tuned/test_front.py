@@ -56,7 +56,7 @@ def test_an_operator_in_any_form_is_tuned_and_computes_the_same(place, make):
 def test_options_of_the_command_are_keywords(place):
     tuned = quickly(PRODUCT, trials=4, seed=3, round=2, against="numpy", into=place.out)
     assert list(tuned.peers_s) == ["numpy"] and tuned.peers_s["numpy"] > 0.0
-    rounds = [entry for entry in place.past().entries if isinstance(entry, RoundEntry)]
+    rounds = place.past().of(RoundEntry)
     assert [(entry.seed, len(entry.trials)) for entry in rounds] == [(3, 2), (3, 2)]
     with pytest.raises(TypeError, match=r"unexpected option 'sead'; expected .*\bseed\b"):
         quickly(PRODUCT, sead=3)

@@ -70,7 +70,7 @@ def test_a_stopped_call_of_other_versions_goes_on_with_what_it_began_with(place,
         with monkeypatch.context() as patch:
             patch.setattr(command, "_progress", lambda at=at: Interrupted(at))
             assert place.quickly(*words) == 3
-    begun = [entry for entry in place.past().entries if isinstance(entry, CaseEntry)]
+    begun = place.past().of(CaseEntry)
     assert [entry.version for entry in begun if entry.case == ANOTHER.id] == ["1"]
     monkeypatch.setattr("pytest_ansorbench.tuning.learnt._learn", lambda *_: 1 / 0)
     asked = (Registry().get("draft+transfer"), place.past(), [(PRODUCT.id, "2"), (ANOTHER.id, "2")])

@@ -26,7 +26,7 @@ def test_every_valid_trial_is_there_with_its_program(make_session):
     assert [one.seed for one in found] == [0] * 4 + [1] * 4
     assert {(one.case, one.strategy, one.place) for one in found} == {(Doubling().id, "one", 0)}
     [mod] = [task.mod for task in Doubling().tasks()]
-    entry = next(entry for entry in past.entries if isinstance(entry, RoundEntry))
+    entry = past.of(RoundEntry)[0]
     batch = unpack(entry.state.candidates, mod)
     assert [one.latency_s for one in found[:2]] == [trial.latency_s for trial in entry.trials]
     assert structural_equal(found[1].candidate().mod, batch[1].mod)
