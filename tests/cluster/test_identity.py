@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from pytest_ansorbench.cluster.pool import code_version, difference, identify, requirements
+from pytest_ansorbench.cluster.pool import difference, identify, requirements
 from pytest_ansorbench.measure.local.machine import describe_machine
 
 
@@ -29,8 +29,3 @@ def test_what_differs_is_named(name):
     wanted = requirements(describe_machine())
     assert difference(wanted, {**wanted, name: "other"}) == f"{name} other and not {wanted[name]}"
     assert f"{name} None" in difference(wanted, {})
-
-
-def test_code_is_told_by_its_text():
-    assert len(code_version()) == 12
-    assert code_version() == code_version()

@@ -11,7 +11,6 @@ from pytest_ansorbench.measure.settings import DEFAULT_CACHES, FLUSH_CACHE_MB
 from pytest_ansorbench.options.declarations import (
     LIMIT_OPTIONS,
     OPTIONS,
-    flag_of,
     limit_options,
     option_of,
 )
@@ -75,11 +74,6 @@ def test_defaults_that_depend_on_others_are_those_of_the_engine():
 def test_no_default_is_typed_into_a_help_text():
     for option in OPTIONS:
         assert "default" not in option.help, option.flag
-
-
-def test_flags_are_found_by_field():
-    assert flag_of("engine.build_timeout_s") == "--ansor-build-timeout"
-    assert flag_of("limits.search_ratio_early") == "--ansor-max-early-search-ratio"
 
 
 def test_a_figure_with_a_limit_has_its_option():

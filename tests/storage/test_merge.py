@@ -140,12 +140,6 @@ def test_results_that_count_different_progress_clash() -> None:
         merge_results({"a": confirmed, "b": believed})
 
 
-def test_a_case_result_is_not_changed_by_merging() -> None:
-    first: CaseResult = shard().cases[0]
-    merge_results({"a": shard(), "b": shard(seeds=range(3, 5))})
-    assert first == shard().cases[0]
-
-
 def part(index: int, count: int = 3, **what: Any) -> Result:
     """One of several parts of a session of three cases."""
     shards = Shards(count, (index,), ("a", "b", "c"))

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 
-import pytest
-
 from pytest_ansorbench.environment import ToolchainError
 from pytest_ansorbench.report.details import schedules
 from pytest_ansorbench.report.sections import Code, Lines
@@ -34,6 +32,7 @@ def test_the_trace_makes_the_program_that_is_shown(tuned):
 
     for text in scripts_of(tuned):
         sch = Schedule(text.winner.unscheduled())
+        assert text.trace.strip()
         exec(text.trace, {"sch": sch})
         assert sch.mod.script() == text.program
 
@@ -64,8 +63,3 @@ def test_a_report_shows_those_of_a_case_as_code(tuned):
     of_network = schedules(MLP.id, scripts).blocks[0]
     assert isinstance(of_network, Lines)
     assert ", task " in of_network.sentences[0]
-
-
-@pytest.mark.parametrize("name", ["trace", "program"])
-def test_text_is_whole(tuned, name):
-    assert all(getattr(one, name).strip() for one in scripts_of(tuned))
