@@ -48,9 +48,9 @@ def describe_commit(root: Path) -> dict[str, Any]:
         how = ("--no-patch", "--no-show-signature", "--pretty=format:%H %cI %aI")
         shown = _git(root, "show", *how, "HEAD")
         described["id"], described["time"], described["author_time"] = shown.split()
-    except _GitError:
-        # A repository without a commit gets here.
-        pass
+    except _GitError as error:
+        if "unknown revision" not in str(error):  # as before the first commit
+            described["id"] = "unknown"
     return described
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -111,3 +112,14 @@ def test_a_git_that_hangs_is_given_up(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setattr(commit, "_TIMEOUT_S", 0.1)
     assert describe_commit(tmp_path)["id"] == "unknown"
+
+
+def test_in_a_repository_a_git_that_cannot_tell_says_so(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, failing = shutil.which("git"), tmp_path / "git"
+    failing.write_text(f'#!/bin/sh\ncase "$*" in *status*) exit 1;; esac\nexec {whole} "$@"\n')
+    failing.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    described = describe_commit(repository)
+    assert (described["id"], described["branch"]) == ("unknown", "main")
