@@ -69,6 +69,8 @@ def train_draft(
     save_experience(joined(known, experience_of(data)), experience_beside(output))
     model.save(output)
     scores["training"] = score_programs(data, [model.predict(one.features) for one in data])
+    # Of single programs there is nothing to tell; and JSON has no NaN.
+    scores = {name: of_data for name, of_data in scores.items() if of_data.tasks}
     card: dict[str, Any] = {
         "command": command,
         "versions": library_versions(),

@@ -140,6 +140,16 @@ def test_one_task_with_a_valid_trial_is_enough_to_learn_from(tasks, tmp_path):
     assert [*card["scores"]] == ["training"] and len(card["data"]["tasks"]) == 2
 
 
+def test_a_single_program_makes_a_model_that_is_read_and_has_no_scores(tmp_path):
+    single = replace(made_up(0, programs=1), latencies_s=np.array([1e-3]))
+    save_arrays(single, tmp_path / "single.npz")
+    assert train(tmp_path, "--trees", "3") == 0
+    card = tmp_path / "m.card.json"
+    assert json.loads(card.read_text())["scores"] == {}
+    card.write_text(card.read_text().replace('"scores": {}', '"scores": NaN'))
+    assert load_program_model(tmp_path / "m.ubj").predict(single.features).shape == (1,)
+
+
 def test_the_command_writes_a_model_and_its_card(folder, capsys):
     assert train(folder, "--trees", "15") == 0
     out = capsys.readouterr().out
