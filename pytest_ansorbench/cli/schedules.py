@@ -161,6 +161,7 @@ def _schedule(given: argparse.Namespace) -> int:
 def _export(given: argparse.Namespace) -> int:
     from pytest_ansorbench.packed import PackedError
     from pytest_ansorbench.report.render.text import printable
+    from pytest_ansorbench.search import ResumeError
     from pytest_ansorbench.winners import NO_SCHEDULES, export_database
 
     if given.top < 1:
@@ -172,7 +173,7 @@ def _export(given: argparse.Namespace) -> int:
         found = narrowed(found, "--case", given.case, lambda one: one[0].case)
         found = narrowed(found, "--strategy", given.strategy, lambda one: one[0].strategy)
         exported = export_database(found, given.database, top=given.top)
-    except PackedError as error:
+    except (PackedError, ResumeError) as error:
         raise Refusal(f"bad RESULT {', '.join(given.results)}: {error}") from None
     for line in exported.left_out:
         print(f"left out: {printable(line)}")
@@ -189,14 +190,18 @@ def _sourced(storage: Path, source: str) -> Iterator[tuple[Winner, Target]]:
     from pytest_ansorbench.environment import MisfitError, check_toolchain, resolve_target
     from pytest_ansorbench.storage import fingerprint, is_journal, read_journal
     from pytest_ansorbench.storage.entries import RepeatEntry
-    from pytest_ansorbench.winners import tuned_in, winners_of
+    from pytest_ansorbench.winners import refuted_in, tuned_in, winners_of
 
     check_toolchain()
     if is_journal(Path(source)):
         past = read_journal(Path(source))
-        case_histories(past)  # refuses lines that do not follow from those before them
+        refuted = {
+            schedule
+            for history in case_histories(past).values()
+            for schedule in refuted_in(history.result([*filter(history.complete, history.repeats)]))
+        }
         machines = {fingerprint(one.machine): one.machine for one in past.of(RepeatEntry)}
-        winners = tuned_in(past)
+        winners: Iterator[Winner] = (one for one in tuned_in(past) if one.schedule not in refuted)
     else:
         _, result = read_stored(storage, source)
         machines, winners = dict(result.machines), winners_of(result)

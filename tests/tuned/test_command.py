@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import pytest_ansorbench
+from pytest_ansorbench.cli import main
 from pytest_ansorbench.cli import tune as command
 from pytest_ansorbench.measure.local import toolchains
 from pytest_ansorbench.measure.outcomes import AfterSet
@@ -415,6 +416,9 @@ def test_a_kernel_that_its_last_measurement_refutes_is_not_shipped(place, monkey
     assert "no schedule of it works: planted" in capsys.readouterr().out
     [(_, scheduled, _)] = compiled
     assert not scheduled and not place.database()
+    [journal] = list_journals(place.out)
+    assert main(["export", str(journal), "--database", "exported"]) == 2
+    assert "it keeps no schedules" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
