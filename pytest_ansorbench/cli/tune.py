@@ -144,8 +144,7 @@ def _tune(given: argparse.Namespace) -> int:
         except OpenShape:
             raise  # `main` says which --shape closes it
         except REFUSALS as error:
-            told = why(error, " and ".join(case.id for case in cases))
-            raise Refusal(_without_prefix(told)) from None
+            raise Refusal(_without_prefix(why(error, tuning.at_work))) from None
 
 
 def _tuned(tuning: Tuning, folder: Path) -> int:

@@ -103,6 +103,7 @@ class Tuning:
             )
         self._strategy = strategy
         self._cases, self._ids = cases, ids
+        self.at_work = ids[0]  # id of the case that is planned or searched
         self._settings, self._folder, self._root = settings, folder, root
         self._tell, self._command = tell, command
         self._session: Session | None = None
@@ -186,6 +187,7 @@ class Tuning:
         session.prepare(self._ids)
         self._target = resolve_target(session.executor.target)
         for one in planned:
+            self.at_work = one.case.id
             session.run(one.case, [strategy], one.plan, progress)
         session.stop()
         result, ended = session.result(), [*outcomes(self._past(), self._entries[0])]
@@ -288,6 +290,7 @@ class Tuning:
                     raise MisfitError("reference_kernels", library, f"{case.id}: {error}") from None
 
     def _planned(self, case: Case, past: Past | None) -> _Planned:
+        self.at_work = case.id
         settings, tasks = self._settings, tuple(case.tasks())
         plan = Plan(
             runs=run_plan(settings),

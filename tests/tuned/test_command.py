@@ -463,7 +463,7 @@ def test_a_kernel_that_its_last_measurement_refutes_is_not_shipped(place, monkey
             "bad --rewrite 'fast': expected none, channels-last, packed, winograd or fast-math",
         ),
         (
-            ["models:network", "--trials", "2", "--rewrite", "none"],
+            ["models:product", "models:network", "--trials", "2", "--rewrite", "none"],
             f"{NETWORK.id}: bad --trials 2: expected at least",
         ),
     ],
