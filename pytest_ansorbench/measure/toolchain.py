@@ -26,10 +26,6 @@ class Toolchain:
     passes: Mapping[str, Any] = field(default_factory=dict)
     """Options of TVM's `PassContext`, e.g. `{"tirx.disable_vectorize": True}`."""
 
-    def __post_init__(self) -> None:
-        if not _NAME.fullmatch(self.name):
-            raise ValueError(f"bad name {self.name!r}: expected letters, digits, . _ + @ or -")
-
     @classmethod
     def parse_variant(cls, text: str) -> Toolchain:
         """Read `NAME:KEY=VALUE,...`; a ValueError says what was expected.
@@ -44,7 +40,7 @@ class Toolchain:
         if len(values) < len(settings):
             raise ValueError(f"expected each key once, {_EXAMPLES}")
         return cls(
-            name,
+            _checked(name),
             target={key: value for key, value in values.items() if "." not in key},
             passes={key: value for key, value in values.items() if "." in key},
         )
@@ -55,7 +51,7 @@ class Toolchain:
         name, sign, python = text.partition("=")
         if not sign or not python.strip():
             raise ValueError("expected NAME=PATH, e.g. old=.venv-old/bin/python")
-        return cls(name.strip(), python=python.strip())
+        return cls(_checked(name.strip()), python=python.strip())
 
     def __str__(self) -> str:
         settings = {**self.target, **self.passes}
@@ -83,6 +79,12 @@ def check_names(variants: Sequence[Toolchain]) -> None:
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+@-]*")
 _EXAMPLES: Final = "e.g. avx2:mcpu=x86-64-v3 or scalar:tirx.disable_vectorize=true"
+
+
+def _checked(name: str) -> str:
+    if not _NAME.fullmatch(name):
+        raise ValueError(f"bad name {name!r}: expected letters, digits, . _ + @ or -")
+    return name
 
 
 def _parts(text: str) -> list[str]:

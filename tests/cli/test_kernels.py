@@ -232,6 +232,22 @@ def test_exit_codes_are_those_of_git_bisect(path, monkeypatch, capsys, kernels, 
     )
 
 
+def test_arms_have_any_name_that_a_strategy_may_have(tuned, tmp_path, monkeypatch):
+    name, seen = "größer/(2)", []
+    case = tuned.cases[0]
+    runs = (
+        dataclasses.replace(run, strategy=name) if run.strategy == "again" else run
+        for run in case.runs
+    )
+    named = dataclasses.replace(
+        case, strategies=(case.strategies[0], name), runs=tuple(runs), verdicts=()
+    )
+    write_result(dataclasses.replace(tuned, cases=(named,)), tmp_path / "named.json")
+    monkeypatch.setattr(command, "_rebuilt", lambda *of: seen.extend(of[3]) or (rebuilt(SAME), 0))
+    assert main(["kernels", str(tmp_path / "named.json"), "--arms", f"random,{name}"]) == 0
+    assert [one.name for one in seen] == ["random", name]
+
+
 def test_samples_and_report_are_written_whichever_of_them_fails(
     path, tmp_path, monkeypatch, capsys
 ):

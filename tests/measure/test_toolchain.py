@@ -38,7 +38,9 @@ def test_a_key_counts_once():
 @pytest.mark.parametrize("name", ["a b", "-x", "a|b", "ä"])
 def test_names_are_plain_words(name):
     with pytest.raises(ValueError, match="bad name"):
-        Toolchain(name)
+        Toolchain.parse_variant(f"{name}:mcpu=x")
+    with pytest.raises(ValueError, match="bad name"):
+        Toolchain.parse_interpreter(f"{name}=python")
 
 
 @pytest.mark.parametrize("names", [["a", "a"], ["today"], ["a", "against"]])
