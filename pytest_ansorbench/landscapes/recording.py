@@ -40,7 +40,13 @@ from pytest_ansorbench.measure.program import Program
 from pytest_ansorbench.measure.untuned import task_check
 from pytest_ansorbench.packed import pack_program
 from pytest_ansorbench.records import TaskRecord
-from pytest_ansorbench.storage import Journal, StorageError, fingerprint, read_peak
+from pytest_ansorbench.storage import (
+    Journal,
+    StorageError,
+    fingerprint,
+    package_difference,
+    read_peak,
+)
 from pytest_ansorbench.storage.numbered import stored_name
 from pytest_ansorbench.strategies import ScheduledProgram
 from pytest_ansorbench.strategies.decisions.space import DecisionSpace, Vector
@@ -167,6 +173,11 @@ def record(
         subject, lines = _read(texts, journal.path)
         if subject is not None:
             _check_same(subject, today, journal.path)
+            if changed := package_difference(subject.machine, engine.machine):
+                raise StorageError(
+                    f"bad landscape {str(journal.path)!r}: it was begun with other packages "
+                    f"({changed}); choose another folder, or remove it to record anew"
+                )
         else:
             rng = np.random.default_rng(effort.seed)
             spaces = chosen(design, effort.points, measuring.fastest, rng)

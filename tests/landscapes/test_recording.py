@@ -198,6 +198,16 @@ def test_a_case_that_has_become_another_is_not_gone_on_with(made_up_engine, tmp_
         recorded(made_up_engine, tmp_path, case=Renamed(m=8, n=8))
 
 
+def test_points_of_two_versions_of_a_package_are_not_mixed(made_up_engine, tmp_path):
+    machine = made_up_engine.machine
+    made_up_engine.machine = {**machine, "packages": {"apache-tvm": "1.0"}}
+    with pytest.raises(KeyboardInterrupt):
+        recorded(Failing(made_up_engine, stops_at=20), tmp_path)
+    made_up_engine.machine = {**machine, "packages": {"apache-tvm": "2.0"}}
+    with pytest.raises(StorageError, match=r"other packages \(apache-tvm 1\.0 is now 2\.0\); ch"):
+        recorded(made_up_engine, tmp_path)
+
+
 def test_a_damaged_journal_is_told_by_its_line(made_up_engine, tmp_path):
     with pytest.raises(KeyboardInterrupt):
         recorded(Failing(made_up_engine, stops_at=20), tmp_path)
