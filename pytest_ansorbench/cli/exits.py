@@ -35,7 +35,7 @@ def sentence(error: Exception) -> str | None:
     from pytest_ansorbench.packed import PackedError
     from pytest_ansorbench.report.columns import ColumnError
     from pytest_ansorbench.storage import MissingResultError, StorageError
-    from pytest_ansorbench.strategies import StrategyError
+    from pytest_ansorbench.strategies import BadModel, StrategyError
     from pytest_ansorbench.winners import DatabaseError
     from pytest_ansorbench.workloads import (
         BadInputs,
@@ -54,7 +54,7 @@ def sentence(error: Exception) -> str | None:
         return f"cannot write the output: {error.strerror}"
     if isinstance(error, DatabaseError):
         return f"--database: {error}"
-    if isinstance(error, StrategyError):
+    if isinstance(error, StrategyError | BadModel):
         notes = "; ".join(getattr(error, "__notes__", ()))  # which strategy it was, and doing what
         return f"{error} ({notes})" if notes else str(error)
     told = (

@@ -26,7 +26,9 @@ from pytest_ansorbench.stats.paired_runs import pair_runs
 from pytest_ansorbench.stats.suite import judge_suites
 from pytest_ansorbench.storage import read_result, result_changes
 from pytest_ansorbench.strategies import (
+    BadModel,
     Draft,
+    Experience,
     Genetic,
     Grid,
     NoModel,
@@ -254,6 +256,14 @@ def test_answers_are_refused_as_in_a_session(landscape, note, decided, told):
     with pytest.raises(StrategyError, match=f"{told}.*expected a JSON value at .*number") as error:
         replay([landscape], [strategy], WHOLE)
     assert "strategy 'mine'" in sentence(error.value)
+
+
+def test_experience_that_cannot_be_read_is_told_in_a_sentence(landscape, tmp_path):
+    own = Draft(experience=Experience(tmp_path / "own.npz"))
+    with pytest.raises(BadModel) as error:
+        replay([landscape], [replace(brief("draft"), proposer=own)], WHOLE)
+    told = f"bad experience {tmp_path / 'own.npz'}: No such file or directory; expected a file"
+    assert sentence(error.value).startswith(told) and "strategy 'draft'" in sentence(error.value)
 
 
 @pytest.mark.parametrize("name", ["default", "optimized", "random"])
