@@ -169,18 +169,16 @@ def _tell_advance(now: Advance) -> None:
 def _check(given: argparse.Namespace) -> int:
     from tabulate import tabulate
 
+    from pytest_ansorbench.environment import check_toolchain
     from pytest_ansorbench.landscapes.card import Card
     from pytest_ansorbench.landscapes.checking import faults
     from pytest_ansorbench.landscapes.files import read_landscape
     from pytest_ansorbench.report.render.text import printable
     from pytest_ansorbench.report.wording import percent_text, throughput_text
 
-    found = []
-    try:
-        for path in given.files:
-            found += faults(path, programs=given.programs)
-    except ImportError as error:
-        raise Refusal(f"bad --programs: it takes TVM ({error})") from None
+    if given.programs:
+        check_toolchain()
+    found = [one for path in given.files for one in faults(path, programs=given.programs)]
     for one in found:
         print(printable(one))
     if found:

@@ -131,6 +131,7 @@ def _import(given: argparse.Namespace) -> int:
 
 
 def _schedule(given: argparse.Namespace) -> int:
+    from pytest_ansorbench.environment import check_toolchain
     from pytest_ansorbench.packed import PackedError
     from pytest_ansorbench.report.render.text import code_lines, printable
     from pytest_ansorbench.winners import NO_SCHEDULES, Script, winners_of
@@ -143,6 +144,7 @@ def _schedule(given: argparse.Namespace) -> int:
     found = narrowed(found, "--strategy", given.strategy, lambda one: one.strategy)
     found = narrowed(found, "--seed", given.seed, lambda one: str(one.seed))
     winner = min(_of_task(found, given.task), key=lambda one: one.latency_s)
+    check_toolchain()
     try:
         script = Script.of(winner)
     except PackedError as error:

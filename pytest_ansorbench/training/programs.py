@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from pytest_ansorbench.environment import ToolchainError, resolve_target
+from pytest_ansorbench.environment import ToolchainError, check_toolchain, resolve_target
 from pytest_ansorbench.packed import PackedError
 from pytest_ansorbench.search.candidates import unpack
 from pytest_ansorbench.search.sketches import SketchIndex
@@ -99,6 +99,7 @@ def programs_of(past: Past, tasks: Tasks) -> Iterator[Programs]:
     Programs are made anew from their traces, and their features extracted: some milliseconds
     each.
     """
+    check_toolchain()
     machine = past.session.machine
     cpu = str(machine.get("cpu", "unknown"))
     try:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
 
 from pytest_ansorbench.cli import main
-from pytest_ansorbench.storage import write_result
+from pytest_ansorbench.storage import Journal, write_result
 from pytest_ansorbench.winners import winners_of
 from pytest_ansorbench.workloads import MATRIX_NORM
 from tests.disks import files_of_at_most
+from tests.storage.test_journal import SESSION
 from tests.synthetic import make_case_result, make_result
 from tests.winners.conftest import MATMUL, MLP, tuned
 
@@ -64,6 +66,19 @@ def test_a_task_of_a_network_goes_by_the_id_of_tables_or_by_name(path, capsys, t
 def test_what_is_not_there_is_refused_with_what_is(path, capsys, words, message):
     assert main(["schedule", path, *words]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_what_takes_tvm_says_that_it_cannot_be_imported(path, tmp_path, monkeypatch, capsys):
+    with Journal.create(tmp_path, SESSION) as begun:
+        journal = str(begun.path)
+    monkeypatch.setitem(sys.modules, "tvm", None)
+    for words in (
+        ["schedule", path, MATMUL.id],
+        ["landscape", "check", "--programs", "recorded.json.gz"],
+        ["train-draft", "--from", journal, "-o", str(tmp_path / "draft.ubj")],
+    ):
+        assert main(words) == 2
+        assert capsys.readouterr().err.startswith("ansor-bench: cannot import tvm (")
 
 
 def test_a_result_without_schedules_says_so(tmp_path, capsys):
