@@ -89,10 +89,13 @@ def _add_output(parser: argparse.ArgumentParser, meaning: str) -> None:
     parser.add_argument("--seed", type=int, default=0, help="of everything random (default: 0)")
 
 
-def _start(output: Path, *beside: Path, read: Iterable[Path] = ()) -> str:
-    """Check what will be written, and give the command line, for the model's card."""
+def _start(given: argparse.Namespace, *beside: Path, read: Iterable[Path] = ()) -> str:
+    """Check seed and what will be written, and give the command line, for the model's card."""
     from pytest_ansorbench.strategies.model_file import card_beside
 
+    output: Path = given.output
+    if given.seed < 0:
+        raise Refusal(f"bad --seed {given.seed}: expected 0 or more")
     if output.suffix not in (".ubj", ".json"):
         raise Refusal(f"bad output {str(output)!r}: expected a .ubj or .json file")
     check_outputs([output, card_beside(output), *beside], read)
@@ -108,7 +111,7 @@ def _train_rules(given: argparse.Namespace) -> int:
     from pytest_ansorbench.environment import MisfitError
     from pytest_ansorbench.training import Effort, MixedSamples, collect, train_rules
 
-    command = _start(given.output)
+    command = _start(given)
     training, held_out = _workloads(given.workloads)
     try:
         effort = Effort(trials=given.trials, programs=given.programs, draws=given.draws)
@@ -171,7 +174,7 @@ def _train_draft(given: argparse.Namespace) -> int:
         read = [*chain.from_iterable(map(files_of, given.sources))]
         if given.base is not None:
             read += [given.base, experience_beside(given.base)]
-        command = _start(given.output, experience_beside(given.output), read=read)
+        command = _start(given, experience_beside(given.output), read=read)
         train_draft(
             given.sources,
             given.output,

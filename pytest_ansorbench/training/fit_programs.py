@@ -38,6 +38,10 @@ class ProgramFitSettings:
     floor: float = 0.1
     seed: int = 0
 
+    def __post_init__(self) -> None:
+        if self.trees < 1:
+            raise ValueError(f"bad trees {self.trees}: expected at least 1, e.g. 250")
+
 
 def fit_programs(
     data: Sequence[Programs], settings: ProgramFitSettings, base: ProgramModel | None = None

@@ -17,6 +17,7 @@ ONE, OTHER = TRAINING[0].id, HELD_OUT[0].id
         (["--workloads", "conv9d"], "bad workloads 'conv9d': 'conv9d' is none of"),
         (["--workloads", ONE], f"bad workloads {ONE!r}: expected at least one of {OTHER}"),
         (["--workloads", OTHER], f"bad workloads {OTHER!r}: expected at least one of {ONE}"),
+        (["--seed", "-1"], "bad --seed -1: expected 0 or more"),
         (["--trials", "0"], "bad trials 0: expected at least 1"),
         (["--programs", "0"], "bad programs 0: expected at least 1"),
         (["--draws", "0"], "bad draws 0: expected at least 1"),
@@ -30,10 +31,18 @@ def test_rules_cannot_be_learnt_from_it(tmp_path, capsys, words, message):
     assert not [*tmp_path.iterdir()]
 
 
-def test_a_draft_cannot_be_learnt_from_nothing(tmp_path, capsys):
-    words = ["train-draft", "--from", str(tmp_path / "0001.jsonl"), "-o", str(tmp_path / "d.ubj")]
-    assert main(words) == 2
-    assert "0001.jsonl" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "0001.jsonl"),
+        (["--seed", "-1"], "bad --seed -1: expected 0 or more"),
+        (["--trees", "0"], "bad trees 0: expected at least 1, e.g. 250"),
+    ],
+)
+def test_a_draft_cannot_be_learnt_from_it(tmp_path, capsys, words, message):
+    files = ["--from", str(tmp_path / "0001.jsonl"), "-o", str(tmp_path / "d.ubj")]
+    assert main(["train-draft", *files, *words]) == 2
+    assert message in capsys.readouterr().err
 
 
 def test_nothing_is_collected_for_a_model_that_cannot_be_written(tmp_path, capsys):
