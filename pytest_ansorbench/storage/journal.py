@@ -298,7 +298,7 @@ def find_journal(storage_dir: Path, wanted: str, named: str = "journal") -> Path
     """
     journals = {journal_name(path): path for path in list_journals(storage_dir)}
     for name, path in journals.items():
-        if wanted in (name, name.lstrip("0")):
+        if wanted.lstrip("0") == name.lstrip("0"):
             return path
     if not is_journal(Path(wanted)) and not Path(wanted).is_file():
         known = ", ".join([*journals][-3:]) or "none"

@@ -89,7 +89,7 @@ def test_watch_says_where_there_is_no_scheduler(monkeypatch, capsys):
     assert "no Dask scheduler at tcp://127.0.0.1:9 within 1 s" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("which", ["1", "0001"])
+@pytest.mark.parametrize("which", ["1", "01", "0001"])
 def test_watch_takes_a_number(storage, capsys, which):
     write(storage, *ENTRIES, packed=True)
     write(storage, CASE)
