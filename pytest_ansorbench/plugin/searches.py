@@ -188,7 +188,7 @@ class Searches:
         try:
             yield
         except REFUSALS as error:
-            if isinstance(error, EngineError):
+            if isinstance(error, EngineError | ResumeError):
                 self._open[test] = True
             told = [why(error, case)]
             if self._settings.debug:

@@ -179,6 +179,8 @@ def test_other_settings_are_refused(interrupted):
     assert outcome.code == 1
     assert "doubling was measured with trials 8 so far, and now has 16" in outcome.out
     assert "give the same settings, or start anew" in outcome.out
+    assert "to go on where this stopped: --ansor-resume=0001" in outcome.out
+    assert not read_journal(interrupted.journal()).finished
 
 
 def test_another_machine_is_refused(interrupted):
