@@ -55,9 +55,9 @@ def add_commands(commands: argparse._SubParsersAction[Any]) -> None:
     clean = commands.add_parser(
         "clean",
         help="delete journals whose runs are in results",
-        description="Deletes journals of sessions that have ended and whose runs are all in a "
-        "stored result, or in a result given here. Without --yes it only says which. A journal "
-        "has the programs of all trials, which train-draft learns from; a result has not.",
+        description="Deletes journals of sessions that have ended and whose complete runs are "
+        "all in a stored result, or in a result given here. Without --yes it only says which. A "
+        "journal has the programs of all trials, which train-draft learns from; a result has not.",
     )
     clean.add_argument(
         "results", nargs="*", metavar="RESULT", help="results beside the stored ones: files"
@@ -188,7 +188,8 @@ def _clean(given: argparse.Namespace) -> int:
         if found.reason:
             kept[found.path] = found.reason
         else:
-            old[found.path] = f"its runs are in {', '.join(found.taken_over)}"
+            there = ", ".join(found.taken_over)
+            old[found.path] = f"its runs are in {there}" if there else "no repeat of it is complete"
     for path in left_over(given.storage):
         errors[path] = CutShortError("left by a process that was killed while it wrote")
     for path, why in errors.items():

@@ -38,7 +38,7 @@ def cleanable(past: Past, results: Mapping[str, Result]) -> Cleanable:
     runs = {*_finished(past)}
     taken = {name: runs.intersection(_runs(one.cases)) for name, one in results.items()}
     names = [name for name, own in taken.items() if own]
-    if not names or runs.difference(*taken.values()):
+    if runs.difference(*taken.values()):
         reason = "no result has its runs" if not names else "no result has all its runs"
         return Cleanable(past.path, reason=reason)
     return Cleanable(past.path, taken_over=tuple(names))

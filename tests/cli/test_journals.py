@@ -130,6 +130,13 @@ def test_clean_says_first_and_deletes_when_told(storage, capsys):
     assert list_journals(storage) == ()
 
 
+def test_clean_deletes_what_ended_without_a_complete_repeat(storage, capsys):
+    old = write(storage, CASE, REPEAT, ROUNDS[0], EndEntry(0), packed=True)
+    assert run("clean", "--yes", "--storage", storage) == 0
+    assert f"deleted {old} (0.0 MB): no repeat of it is complete" in capsys.readouterr().out
+    assert list_journals(storage) == ()
+
+
 def test_clean_takes_results_from_elsewhere(storage, capsys, tmp_path):
     write(storage, *ENTRIES)
     write_result(result(7), tmp_path / "pr.json")
