@@ -39,12 +39,13 @@ class SavedReference:
 
     def misfit(self, machine: Mapping[str, Any], conditions: Mapping[str, Any]) -> str:
         """Why none of its runs can stand in for one of this session; empty if some may."""
-        ours = {"packages": machine.get("packages")}
-        for one in self.result.machines.values():
-            if difference := machine_difference(one, machine):
-                return f"it was measured on another machine ({difference})"
-            if changed := package_difference({"packages": one.get("packages")}, ours):
-                return f"it was measured with other packages ({changed})"
+        machines, own = self.result.machines, fingerprint(machine)
+        if machines and own not in machines:
+            difference = machine_difference(next(iter(machines.values())), machine)
+            return f"it was measured on another machine ({difference})"
+        both = machines.get(own, {}), machine
+        if changed := package_difference(*({"packages": one.get("packages")} for one in both)):
+            return f"it was measured with other packages ({changed})"
         for name, then in self.conditions.items():
             now = conditions[name]
             if then != now:
@@ -77,7 +78,8 @@ class SavedReference:
             usable = run.recorded is None and run.schedules is not None and run.rounds
             if usable and run.machine == fingerprint(machine):
                 found[run.seed] = StandIn(run, self.result.created)
-        return found, "" if found else f"it has no runs of {name} that keep their schedules"
+        none = f"it has no runs of {name} on this machine that keep their schedules"
+        return found, "" if found else none
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.search import ResumeError
 from pytest_ansorbench.storage import (
     StorageError,
+    fingerprint,
     list_journals,
     read_journal,
     read_result,
@@ -191,9 +192,9 @@ def test_an_interrupted_repeat_goes_on_with_the_recorded_run(make_session, saved
             "its runs have 4 trials in rounds of 2 and 60 s",
         ),
         (lambda case: with_runs(case, flops=5), "its runs have 5 FLOP, and now it has "),
-        (lambda case: with_runs(case, schedules=None), "no runs of one that keep their"),
-        (lambda case: with_runs(case, machine="abc"), "no runs of one that keep their"),
-        (lambda case: dataclasses.replace(case, runs=()), "no runs of one that keep their"),
+        (lambda case: with_runs(case, schedules=None), "no runs of one on this machine that"),
+        (lambda case: with_runs(case, machine="abc"), "no runs of one on this machine that"),
+        (lambda case: dataclasses.replace(case, runs=()), "no runs of one on this machine that"),
     ],
 )
 def test_a_case_that_does_not_fit_is_run_anew_with_the_reason(
@@ -214,7 +215,7 @@ def test_a_run_is_recorded_once(make_session, saved, any_pace):
     second = make_session()
     result = rerun(second, first.result())
     assert all(run.recorded is None for run in result.runs)
-    assert "no runs of one that keep their schedules" in second.notes[0]
+    assert "no runs of one on this machine that keep their schedules" in second.notes[0]
 
 
 @pytest.mark.parametrize(
@@ -236,6 +237,13 @@ def test_what_no_run_of_it_fits_is_said(saved, target, machine, now, message):
     conditions = EngineSettings(**now).conditions()
     reason = SavedReference(saved, {"check": "winners"}).misfit(here, conditions)
     assert message in reason and bool(reason) == bool(message)
+
+
+def test_a_result_of_several_machines_has_runs_of_this_one(saved, target):
+    elsewhere = {"cpu": "abacus"}
+    machines = {fingerprint(elsewhere): elsewhere, **saved.machines}
+    merged = SavedReference(dataclasses.replace(saved, machines=machines), {})
+    assert merged.misfit(FastEngine(target).machine, {}) == ""
 
 
 def test_a_schedule_that_does_not_fit_is_refused(saved):
