@@ -28,10 +28,10 @@ def merge_results(results: Mapping[str, Result]) -> Result:
     """Put results together; what two of them say of the same thing has to agree.
 
     Cases add up. The same case from two results becomes one with the runs of both, if it is of
-    one version, with the same strategies, and each seed is there once. Its repeats may come from
-    different machines, since ratios between arms stay within a repeat. A case that one result
-    lost and another has is not lost; one that nobody has is, if a shard knows of it. Shards that
-    are all there make a whole session.
+    one version, with the same strategies and looks, and each seed is there once. Its repeats may
+    come from different machines, since ratios between arms stay within a repeat. A case that one
+    result lost and another has is not lost; one that nobody has is, if a shard knows of it. Shards
+    that are all there make a whole session.
     """
     (first_name, merged), *others = results.items()
     if others:
@@ -117,6 +117,8 @@ def _joined(one: CaseResult, other: CaseResult, one_name: str, other_name: str) 
         _check_equal(
             one_name, other_name, f"{what} of {one.case}", getattr(one, what), getattr(other, what)
         )
+    judged = f"number of repeats after which {one.case} is judged"
+    _check_equal(one_name, other_name, judged, one.looks or "all", other.looks or "all")
     taken = {(run.strategy, run.seed) for run in one.runs}
     for run in other.runs:
         if (run.strategy, run.seed) in taken:
