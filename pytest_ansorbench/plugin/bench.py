@@ -302,7 +302,8 @@ class Bench:
         suite = self._suite
         verdicts = suite.judge(self._every_result())
         while any(gate.open for gate in suite.gates):
-            repeats = min(one.repeats for one in self._source.result().cases if one.runs) + 1
+            here = (one.repeats for one in self._source.result().cases if one.runs)
+            repeats = min(here, default=0) + 1  # other processes may have run all cases
             with failures(self._config, "while running more repeats"):
                 enough = self._source.more(repeats, self._end_s, progress_on(self._config))
             self._saving.write_json(self._result())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -48,16 +49,23 @@ def test_cases_suite_and_comparison_are_told_and_judged_as_without(everything):
 
 
 @pytest.mark.parametrize(
-    ("words", "lost", "outcome"),
+    ("words", "repeats", "lost", "outcome"),
     [
-        (["-n1"], [], "holds"),
-        # The suite has a process of its own.
-        (["-n2", "--dist=loadfile"], ["test_cases.py::test_body"], "undecided"),
+        (["-n1"], 5, [], "holds"),
+        # The suite has a process of its own, and its gate asks for more repeats.
+        (["-n2", "--dist=loadfile"], 1, ["test_cases.py::test_body"], "undecided"),
     ],
 )
 def test_a_case_that_a_test_names_in_its_body_is_in_the_suite_or_lost(
-    everything, words, lost, outcome
+    everything, words, repeats, lost, outcome
 ):
+    saved = result_of(SAVED)
+    cases = [
+        replace(case, runs=tuple(run for run in case.runs if run.seed < repeats))
+        for case in saved.cases
+    ]
+    usual = replace(saved, cases=tuple(cases), settings={**saved.settings, "repeats": "5+10"})
+    write_result(usual, everything.root / "saved.json")
     body = "def test_body(ansor_bench):\n    ansor_bench(SAVED[2])\n"
     everything.write("test_cases.py", SAVED_CASES.format(cases="SAVED[:2]") + body)
     session = everything.bench(
