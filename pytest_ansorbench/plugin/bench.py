@@ -388,7 +388,9 @@ class Bench:
         nothing = not result.cases and result.shards is None
         if nothing or self._config.getoption("collectonly"):
             return
-        result = replace(result, suites=self._verdicts(result), lost=self._suite.lost)
+        for case in result.lost:
+            self._suite.lose(case)
+        result = replace(result, suites=self._verdicts(result))
         self._saving.write_json(result)
         self._saving.store(result, has_run and self._have_run and self._is_whole)
         self._fail_unless_written()
@@ -431,7 +433,14 @@ class Bench:
     def _result(self) -> Result:
         """Everything so far, with what a session knows of itself."""
         result = self._source.result()
-        return result if self._shards is None else replace(result, shards=self._shards)
+        there = {case.case for case in result.cases}
+        waiting = [
+            test.label
+            for name, test in self._tests.items()
+            if not (name in self._finished or RUN in test.item.stash or test.label in there)
+        ]
+        lost = tuple(dict.fromkeys((*self._suite.lost, *waiting)))
+        return replace(result, shards=self._shards or result.shards, lost=lost)
 
     def _verdicts(self, result: Result) -> tuple[SuiteVerdict, ...]:
         """Those over all cases, as last judged, else of what there is."""

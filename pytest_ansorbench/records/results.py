@@ -115,7 +115,7 @@ class Result:
         settings: The settings the session ran under.
         cases: Results in order of execution.
         noise: How steady its machines were, in order of time; empty if not recorded.
-        lost: Cases that there is no result of, because their tests failed.
+        lost: Cases that there is no result of, as their tests failed or were not run.
         suites: Verdicts over all cases, and comparisons of groups of them.
         shards: Which parts of a session these are, if it was shared out; None for a whole one.
     """

@@ -95,7 +95,10 @@ def test_a_session_that_its_last_test_ends_is_saved_and_one_that_another_ends_is
     gates = ("--ansor-max-early-search-ratio=0.1", BROKEN)
     stopped = everything.bench(REPLAY, *gates, "-x", "--ansor-save=main", "--ansor-json=out.json")
     assert "1 failed" in stopped.out and "passed" not in stopped.out
-    assert [case["case"] for case in everything.json("out.json")["cases"]] == ["a"]
+    result = everything.json("out.json")
+    assert [case["case"] for case in result["cases"]] == ["a"]
+    [suite] = result["suites"]
+    assert result["lost"] == suite["gates"][0]["lost"] == ["b", "c"]
     assert "not saved: --ansor-save: not all has run yet" in stopped.out
 
 
