@@ -34,6 +34,7 @@ from pytest_ansorbench.storage import (
     Past,
     StorageError,
     find_journal,
+    is_being_written,
     journal_name,
     list_journals,
     merge_results,
@@ -301,9 +302,12 @@ class Searches:
         if wanted != NEWEST:
             return read_journal(find_journal(self._storage, wanted, flag_of("resume")))
         journals = reversed(list_journals(self._storage))
-        for _, past in readable(journals, read_journal, passed_over(self._notes)):
-            if not past.finished:
+        for path, past in readable(journals, read_journal, passed_over(self._notes)):
+            if past.finished:
+                continue
+            if not is_being_written(path):
                 return past
+            self._notes.append(f"passed over: {path}: a session is writing it")
         refused = (
             f"bad {flag_of('resume')}: no interrupted run in {str(self._storage)!r}; leave the "
             "option out to start a new one"

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from pytest_ansorbench.storage import read_journal, read_result
+from pytest_ansorbench.storage import Journal, read_journal, read_result
 from pytest_ansorbench.storage.entries import FinalEntry, RoundEntry
 from tests.plugin.conftest import measuring_fast
 from tests.plugin.project import CASES, Project, trials
@@ -172,6 +172,14 @@ def test_journals_that_cannot_be_read_are_passed_over_and_told(interrupted):
         assert nothing.err.count(reason) == 1
     assert interrupted.bench(*BUDGET).code == 0
     assert read_journal(interrupted.journal(5)).finished
+
+
+def test_a_session_that_runs_is_passed_over(interrupted):
+    with Journal.reopen(read_journal(interrupted.journal())) as running:
+        outcome = interrupted.bench(*BUDGET, "--ansor-resume")
+    assert outcome.code == 4, outcome.text
+    assert "no interrupted run in" in outcome.err
+    assert f"passed over: {running.path}: a session is writing it" in outcome.err
 
 
 def test_other_settings_are_refused(interrupted):
