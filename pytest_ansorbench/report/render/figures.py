@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _PAD_IN: Final = 0.06
+_LEAST_WIDTH: Final = 0.5
+"""Share of a figure's width that words leave to what is drawn; else it gets wider."""
 _NEAR: Final = 1.5
 """Levels above this multiple of the highest point of a curve are not drawn."""
 _MOST_INSIDE: Final = 8
@@ -107,11 +109,13 @@ def _fit(figure: Figure, axes: Axes) -> None:
     pad = _PAD_IN * figure.dpi
     left, right = inner.x0 - words.x0 + pad, words.x1 - inner.x1 + pad
     below, above = inner.y0 - words.y0 + pad, words.y1 - inner.y1 + pad
+    width = max(width, left + right + _LEAST_WIDTH * width)
+    figure.set_size_inches(width / figure.dpi, height / figure.dpi)
     axes.set_position(
         (
             left / width,
             below / height,
-            max(1.0 - (left + right) / width, 0.1),
+            1.0 - (left + right) / width,
             max(1.0 - (below + above) / height, 0.1),
         )
     )

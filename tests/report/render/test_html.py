@@ -11,6 +11,7 @@ import pytest
 
 from pytest_ansorbench.records import Estimate
 from pytest_ansorbench.report.cells import Seconds, Text
+from pytest_ansorbench.report.render.figures import PRINT, draw
 from pytest_ansorbench.report.render.html import Html
 from pytest_ansorbench.report.sections import (
     Axis,
@@ -94,6 +95,15 @@ def test_figures_take_their_colours_from_the_page_and_share_no_id() -> None:
     drawings = "".join(re.findall(r"<svg.*?</svg>", text, re.DOTALL))
     assert "var(--c0)" in drawings and "currentColor" in drawings
     assert not re.search(r"#0[0-7]0[0-7]ff|#0a0b0c", drawings)
+
+
+def test_long_labels_leave_half_of_a_width_to_what_is_drawn() -> None:
+    label = "dilated-conv2d-n1-h14-w14-ci256-co256-k3-s1-p1-d2, optimized"
+    figure = draw(Forest(Axis("S"), (Interval(label, Estimate(0.5, 0.4, 0.6)),)), PRINT)
+    [axes] = figure.axes
+    place = axes.get_position()
+    assert place.width * figure.get_figwidth() == pytest.approx(PRINT.width_in / 2)
+    assert place.x1 < 1.0
 
 
 def test_every_figure_has_its_words_and_its_numbers() -> None:
