@@ -107,10 +107,12 @@ def _sentence(gate: Gate, name: str, unit: str = "repeat") -> GateSentence:
         clause += f" is within the limit {limit}"
     elif gate.reason == "straddles":
         clause += f": its interval straddles the limit {limit}"
+    elif gate.reason == "within-noise":
+        # The near end of the interval, that is: the figure may be far beyond the limit.
+        less = percent_text(gate.noise, 2)
+        clause += f": its interval {verb} the limit {limit} by less than {less}"
     else:
         clause += f" {verb} the limit {limit}"
-    if gate.reason == "within-noise":
-        clause += f" by less than {percent_text(gate.noise, 2)}"
     if gate.reason == "chance" and gate.p_value is not None:
         clause += f", but chance would do that in {percent_text(gate.p_value, 2)} of sessions"
     clause += lost_cases(gate.lost, "; ")

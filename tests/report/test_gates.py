@@ -89,9 +89,9 @@ def undecided(limit: float = 0.75, reason: str = "straddles", **facts: Any) -> G
                 reason="within-noise",
                 advice=Advice("too-close", 0.85),
             ),
-            "search ratio S = 0.906 [0.904, 0.908] exceeds the limit 0.90 by less than 1%: "
-            "undecided (with 5 repeats a figure has to be below about 0.85 to hold; this close to "
-            "the limit no number of repeats would settle it)",
+            "search ratio S = 0.906 [0.904, 0.908]: its interval exceeds the limit 0.90 by less "
+            "than 1%: undecided (with 5 repeats a figure has to be below about 0.85 to hold; this "
+            "close to the limit no number of repeats would settle it)",
         ),
         (
             gate(
