@@ -16,6 +16,7 @@ from pytest_ansorbench.records import CaseResult, Estimate, SuiteVerdict, Verdic
 from pytest_ansorbench.report.failures import failures_sentence
 from pytest_ansorbench.report.gates import change_sentence, gate_sentence, suite_sentence
 from pytest_ansorbench.report.render.terminal import Terminal
+from pytest_ansorbench.report.wording import estimate_text
 from pytest_ansorbench.stats.changes import CaseChanges
 from pytest_ansorbench.stats.failures import ArmFailures
 from pytest_ansorbench.stats.limits import Allowance
@@ -187,7 +188,12 @@ def _properties(
 ) -> list[tuple[str, object]]:
     name = Terminal().line(f"ansor_{name}")  # pytest escapes values alone
     return [
-        (f"{name}_search_ratio", search.value),
-        (f"{name}_throughput_ratio", throughput.value),
+        (f"{name}_search_ratio", property_of(search)),
+        (f"{name}_throughput_ratio", property_of(throughput)),
         (f"{name}_verdict", outcome or "no gate"),
     ]
+
+
+def property_of(ratio: Estimate) -> float | str:
+    """A ratio as a number; a bound, or one that is undefined, as tables have it."""
+    return ratio.value if ratio.bound == "value" else estimate_text(ratio)

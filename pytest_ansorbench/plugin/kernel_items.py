@@ -149,7 +149,7 @@ class KernelBench:
             prefix = f"ansor_kernels_{verdict.toolchain}"
             for one in verdict.kernels:
                 name = Terminal().line(f"{prefix}_{one.kernel}_throughput_ratio")
-                item.user_properties.append((name, one.ratio.value))
+                item.user_properties.append((name, judging.property_of(one.ratio)))
         broken = judging.of_failures(case.id, toolchain_failures(kernels), self._settings.to_json())
         return (*broken, *_of_kernels(verdicts))
 

@@ -142,9 +142,9 @@ def _test(figure: Figure, pairs: Sequence[_Pair]) -> SuiteTest:
 
 
 def _figure(figure: Figure, pairings: Sequence[PairedRuns]) -> float | None:
-    """The figure of one of the results over all cases; None if there is none."""
+    """The figure of one of the results over all cases, as `observed`; None if there is none."""
     ratio = SuiteTest.of(figure, pairings).ratio()
-    return None if ratio.bound == "undefined" else ratio.value
+    return {"value": ratio.value, "at-least": math.inf, "at-most": 0.0}.get(ratio.bound)
 
 
 def _stratum(figure: Figure, then: PairedRuns, now: PairedRuns) -> Stratum | None:

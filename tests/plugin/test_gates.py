@@ -6,6 +6,9 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
+from pytest_ansorbench.plugin import judging
+from tests.synthetic import make_case_result, make_run
+
 # Five saved runs of a challenger that takes half the time, with kernels as fast.
 REPLAY = "--ansor-replay=saved.json"
 BROKEN = "--ansor-min-throughput-ratio=2"
@@ -37,6 +40,16 @@ def test_a_broken_gate_fails_its_test_with_figures_limit_and_row(saved):
     properties = {p.get("name"): p.get("value") for p in report.iter("property")}
     assert properties["ansor_fast_verdict"] == "broken"
     assert float(properties["ansor_fast_throughput_ratio"]) == 1.0
+
+
+def test_a_property_is_a_number_only_where_there_is_one():
+    reference = [make_run(seed=seed) for seed in range(4)]
+    late = [make_run(strategy="fast", seed=seed, latencies=[9.0] * 4) for seed in range(4)]
+    [verdict] = make_case_result(reference=reference, challengers={"fast": late}).verdicts
+    assert judging.case_properties(verdict)[:2] == [
+        ("ansor_fast_search_ratio", ">= 1.00"),
+        ("ansor_fast_throughput_ratio", "n/a"),
+    ]
 
 
 def test_a_gate_that_holds_passes(saved):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -94,6 +95,12 @@ def test_a_case_whose_challenger_stalls_or_has_no_kernel_is_lost(
     gate = changes(cases(0.5), after, f"suite_{metric}:90%")[metric].gate
     assert gate is not None
     assert (gate.outcome, gate.reason, gate.lost) == ("undecided", "lost-cases", ("a",))
+
+
+def test_a_figure_that_is_a_bound_is_not_told_as_a_value() -> None:
+    stalled = [spoilt(one, latencies=[9.0] * 4) for one in cases(0.5)]
+    found = changes(stalled, cases(0.5))["search_ratio"]
+    assert (found.before, found.ratio.bound) == (math.inf, "undefined")
 
 
 def test_a_case_that_lost_its_challenger_is_lost() -> None:

@@ -245,8 +245,9 @@ def _draw_interval(
     low, high = span
     one = row.estimate
     value = min(max(one.value, low), high)
-    marker: dict[str, Any] = {"value": "s", "at-least": ">", "at-most": "<"}
+    beyond = "at-most" if one.value < low else "at-least" if one.value > high else one.bound
     summary = row.role == "summary"
+    marker: dict[str, Any] = {"value": "D" if summary else "s", "at-least": ">", "at-most": "<"}
     colour = look.colour(1 if summary else 0)
     axes.plot(
         [max(one.low, low), min(one.high, high)],
@@ -259,7 +260,7 @@ def _draw_interval(
     axes.plot(
         [value],
         [y],
-        marker="D" if summary else marker[one.bound],
+        marker=marker[beyond],
         color=colour,
         markersize=7 if summary else 5,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import shutil
 import subprocess
@@ -104,6 +105,20 @@ def test_long_labels_leave_half_of_a_width_to_what_is_drawn() -> None:
     place = axes.get_position()
     assert place.width * figure.get_figwidth() == pytest.approx(PRINT.width_in / 2)
     assert place.x1 < 1.0
+
+
+def test_bounds_and_what_is_beyond_the_axis_have_arrows() -> None:
+    found = (
+        Estimate(0.5, 0.4, 0.6),
+        Estimate(1.8, 1.2, math.inf, "at-least"),
+        Estimate(0.0, 0.0, 0.9),
+        Estimate(math.inf, 1.1, math.inf),
+    )
+    cases = [Interval("conv", one) for one in found]
+    suites = [Interval("all cases", one, "summary") for one in found]
+    [axes] = draw(Forest(Axis("S"), (*cases, *suites)), PRINT).axes
+    markers = [line.get_marker() for line in axes.lines]
+    assert [one for one in markers if one != "None"] == [*"s><>D><>"]
 
 
 def test_every_figure_has_its_words_and_its_numbers() -> None:
