@@ -13,6 +13,7 @@ from typing import Final
 
 from pytest_ansorbench.records import ArmSummary, Comparison, Estimate, SuiteVerdict
 from pytest_ansorbench.report.wording import counted, percent_text, ratio_text
+from pytest_ansorbench.stats.estimates import is_plain
 from pytest_ansorbench.stats.goal import EARLY, Goal
 
 _MARGIN: Final = 0.005  # a ratio this near to 1 reads as 1.00
@@ -120,7 +121,7 @@ class Claim:
                 ahead += f", {ratio_text(1.0 / early.value)} times sooner to {upto}"
             parts.append(ahead)
         final = self.throughput_ratio
-        if final.bound == "value":
+        if is_plain(final):  # a winner that was lost makes it 0 or infinite
             parts.append(f"ends at {ratio_text(final.value)} of {self.reference}'s throughput")
         counts = (
             f"{self.arrived} {'arrives' if self.arrived.reached == 1 else 'arrive'} at "

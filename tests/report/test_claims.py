@@ -157,6 +157,12 @@ def test_where_neither_reaches_a_target_it_is_told_where_the_challenger_ends() -
     )
 
 
+@pytest.mark.parametrize("final", [0.0, math.inf])
+def test_a_lost_winner_does_not_tell_where_a_challenger_ends(final: float) -> None:
+    counts = "1 of 5 runs arrives at slow's throughput, 3 of 5 of slow"
+    assert claim(HALF, arrived=1, final=final) == f"fast: {counts}"
+
+
 def test_counts_of_a_suite_are_those_of_its_cases() -> None:
     arms: list[ArmSummary] = [
         verdict.comparison.challenger
