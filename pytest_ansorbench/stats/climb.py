@@ -64,7 +64,8 @@ class Climb:
             levels = _spaced(*paired.gain)
         else:
             levels = _levels(first, best)
-        spent = [run.spent((1.0 + _SLACK) / levels, spending) for run in runs]
+        with np.errstate(divide="ignore"):  # any kernel reaches a level of 0
+            spent = [run.spent((1.0 + _SLACK) / levels, spending) for run in runs]
         log_cost = np.log(np.maximum(np.stack([cost for cost, _ in spent]), _NO_COST))
         reached = np.stack([reached > 0.0 for _, reached in spent])
         in_all = [run.spent(np.zeros(1), spending)[0][0] for run in runs]

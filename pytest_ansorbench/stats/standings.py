@@ -138,7 +138,8 @@ def _latencies_s(
     if gflops is not None:
         return np.array([contest.flops / (gflops * 1e9)])
     start, end = gain
-    latencies: Floats = (1.0 + _SLACK) / (start + shares * (end - start))
+    with np.errstate(divide="ignore"):  # any kernel reaches a target of throughput 0
+        latencies: Floats = (1.0 + _SLACK) / (start + shares * (end - start))
     return latencies
 
 

@@ -116,6 +116,18 @@ def test_a_run_that_ended_by_itself_has_missed() -> None:
     assert late[0] < 0.5
 
 
+def test_targets_of_a_reference_that_mostly_failed_are_any_kernel() -> None:
+    slow = [*runs_of("x", "slow")[:1], *runs_of("x", "slow", (None,) * 4)[1:]]
+    case = case_of(slow, runs_of("x", "fast"), runs_of("x", "late", seconds=2.0))
+    [contest] = contests(session(case))
+    gain = contest.gain("slow", 0.01)
+    assert gain == (0.0, 0.0)
+    won = sooner(contest, gain, CRITERIA.goal)
+    assert sorted(won, key=lambda arm: -won[arm]) == ["fast", "late", "slow"]
+    duel = Duel.of([contest], "fast", "late", CRITERIA, "slow")
+    assert duel.ratio("search_ratio").value == pytest.approx(2.0, rel=1e-2)
+
+
 def test_with_a_reference_its_pairs_have_the_ratio_of_other_reports() -> None:
     result = session(
         *(
