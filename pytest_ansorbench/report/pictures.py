@@ -115,18 +115,19 @@ def sketch_shares(case: CaseResult, strategy: str) -> Iterator[Block]:
     tasks = {run.tasks for run in runs}
     if len(tasks) != 1 or len(runs[0].tasks) != 1 or len(runs[0].tasks[0].sketches) < 2:
         return
-    sketches = len(runs[0].tasks[0].sketches)
-    parts = tuple(f"sketch {place}" for place in range(sketches))
+    parts = {place: f"sketch {place}" for place in range(len(runs[0].tasks[0].sketches))}
+    if any(trial.sketch < 0 for run in runs for trial in run.trials):
+        parts[-1] = "none of them"
     yield Lines((strategy,))
-    yield Bars(Axis("trials by sketch"), parts, tuple(_shares(runs, sketches)))
+    yield Bars(Axis("trials by sketch"), tuple(parts.values()), tuple(_shares(runs, [*parts])))
 
 
-def _shares(runs: Sequence[Run], sketches: int) -> Iterator[Stack]:
+def _shares(runs: Sequence[Run], sketches: Sequence[int]) -> Iterator[Stack]:
     longest = max(len(run.trials) for run in runs)
     ends = sorted({round(longest * place / 8) for place in range(9)})
     for start, end in pairwise(ends):
         counts = Counter(trial.sketch for run in runs for trial in run.trials[start:end])
-        lengths = tuple(float(counts[sketch]) for sketch in range(sketches))
+        lengths = tuple(float(counts[sketch]) for sketch in sketches)
         yield Stack(f"{start + 1} to {end}", lengths)
 
 

@@ -102,6 +102,13 @@ def test_sketches_are_counted_over_the_trials() -> None:
     ]
 
 
+def test_trials_of_no_sketch_are_counted_as_well() -> None:
+    runs = (two_sketches(make_run(), 0, -1, -1, 1),)
+    _, bars = sketch_shares(CaseResult("conv2d", ("default",), runs, ()), "default")
+    assert [*bars.parts] == ["sketch 0", "sketch 1", "none of them"]
+    assert [sum(stack.lengths) for stack in bars.stacks] == [1.0] * 4
+
+
 def test_one_sketch_is_no_choice() -> None:
     assert list(sketch_shares(make_case_result(), "fast")) == []
 
