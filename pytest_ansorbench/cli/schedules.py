@@ -134,6 +134,7 @@ def _schedule(given: argparse.Namespace) -> int:
     from pytest_ansorbench.environment import check_toolchain
     from pytest_ansorbench.packed import PackedError
     from pytest_ansorbench.report.render.text import code_lines, printable
+    from pytest_ansorbench.report.wording import plain_text
     from pytest_ansorbench.winners import NO_SCHEDULES, Script, winners_of
 
     path, result = read_stored(given.storage, given.result)
@@ -150,7 +151,7 @@ def _schedule(given: argparse.Namespace) -> int:
     except PackedError as error:
         raise Refusal(f"bad result file {str(path)!r}: {winner.case}: {error}") from None
     head = f"# {winner.case}, {winner.strategy}, seed {winner.seed}, {winner.task.name}: "
-    speed = f"{1e3 * winner.latency_s:.4g} ms, {winner.gflops:.4g} GFLOP/s"
+    speed = f"{plain_text(1e3 * winner.latency_s)} ms, {plain_text(winner.gflops)} GFLOP/s"
     print(printable(head + speed))
     if given.only != "program":
         print("", "# the schedule, as calls of tvm.s_tir.Schedule", sep="\n")

@@ -18,6 +18,7 @@ from pytest_ansorbench.records import Estimate, Outcome, SuiteVerdict
 from pytest_ansorbench.report.wording import (
     estimate_text,
     percent_text,
+    plain_text,
     ratio_text,
     setting_text,
     short_estimate_text,
@@ -141,7 +142,7 @@ class Number:
     @classmethod
     def of(cls, value: float, spec: str = ".4g") -> Number:
         """A figure in a format; infinity for never."""
-        return cls(value, "never" if math.isinf(value) else format(value, spec))
+        return cls(value, "never" if math.isinf(value) else plain_text(value, spec))
 
     def __str__(self) -> str:
         return self.text

@@ -18,7 +18,13 @@ from pytest_ansorbench.report.decisions import (
 from pytest_ansorbench.report.gates import gate_sentence
 from pytest_ansorbench.report.sections import Block, Code, Lines, Section
 from pytest_ansorbench.report.tasks import network_blocks
-from pytest_ansorbench.report.wording import counted, estimate_text, percent_text, throughput_text
+from pytest_ansorbench.report.wording import (
+    counted,
+    estimate_text,
+    percent_text,
+    plain_text,
+    throughput_text,
+)
 from pytest_ansorbench.report.yardsticks import yardstick_lines
 from pytest_ansorbench.stats.distribution import Milestone, Ways
 
@@ -34,7 +40,10 @@ def case_details(result: CaseResult, ways: Ways) -> Section:
     `ways` are its milestones, as `stats.distribution.case_ways` has them.
     """
     targets = (verdict.comparison.target_gflops for verdict in result.verdicts[:1])
-    lines = (*(f"target {gflops:.4g} GFLOP/s" for gflops in targets), *yardstick_lines(result))
+    lines = (
+        *(f"target {plain_text(gflops)} GFLOP/s" for gflops in targets),
+        *yardstick_lines(result),
+    )
     arms = (block for row in case_rows(result) for block in _arm(result, row, ways))
     return Section("details", (Lines(lines, _DEPTH - 1), *arms), subject=result.case)
 
@@ -68,8 +77,9 @@ def _milestone(stone: Milestone, runs: int) -> str:
     challenger = _expected(stone.challenger_s, stone.challenger_reached, runs)
     reference = _expected(stone.reference_s, stone.reference_reached, runs)
     return (
-        f"to {percent_text(stone.share)} of the reference's gain, {stone.target_gflops:.4g} "
-        f"GFLOP/s: {challenger} against {reference}, S {estimate_text(stone.ratio)}"
+        f"to {percent_text(stone.share)} of the reference's gain, "
+        f"{plain_text(stone.target_gflops)} GFLOP/s: {challenger} against {reference}, "
+        f"S {estimate_text(stone.ratio)}"
     )
 
 
@@ -152,7 +162,7 @@ def _troubles(run: Run) -> Iterator[str]:
     if run.stopped:
         spent = f"{len(run.trials)} of {run.budget_trials} trials"
         if run.run_time_s is not None:
-            spent = f"{run.search_s:.3g} of {run.run_time_s:g} s"
+            spent = f"{plain_text(run.search_s, '.3g')} of {run.run_time_s:g} s"
         yield f"stopped after {spent}: {run.stopped}"
     if run.final is not None and run.final.status != "ok":
         why = f"{run.final.status} {run.final.error}".rstrip()
@@ -172,7 +182,7 @@ def _script(script: Script) -> Iterator[Block]:
     yield Lines(
         (
             f"{winner.strategy}{task}: {throughput_text(winner.gflops)} GFLOP/s, "
-            f"{1e3 * winner.latency_s:.4g} ms, found with seed {winner.seed}",
+            f"{plain_text(1e3 * winner.latency_s)} ms, found with seed {winner.seed}",
         )
     )
     yield Code("schedule, as calls of tvm.s_tir.Schedule", script.trace, "python")

@@ -10,7 +10,7 @@ from pytest_ansorbench.report.peers import named
 from pytest_ansorbench.report.provenance import provenance
 from pytest_ansorbench.report.sections import Lines, Report, Section
 from pytest_ansorbench.report.tasks import network_blocks
-from pytest_ansorbench.report.wording import counted, ratio_text
+from pytest_ansorbench.report.wording import counted, plain_text, ratio_text
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.peers import times_faster
 
@@ -68,14 +68,14 @@ def _speed(run: Run, before: ReferenceKernel | None, is_rewritten: bool) -> str:
         return "not measured"
     if final.latency_s is None:
         return f"no schedule of it works: {final.error or final.status}"
-    told = f"{_milliseconds(final.latency_s)} ms"
+    told = f"{plain_text(1e3 * final.latency_s)} ms"
     if before is None:
         return told
     if before.latency_s is None:
         return f"{told}; untuned it could not be timed: {before.error}"
     ratio = ratio_text(before.latency_s / final.latency_s, 1)
     untuned = "untuned, rewritten" if is_rewritten else "untuned"
-    return f"{told}, {_milliseconds(before.latency_s)} ms {untuned}: {ratio} times as fast"
+    return f"{told}, {plain_text(1e3 * before.latency_s)} ms {untuned}: {ratio} times as fast"
 
 
 def _beside(run: Run) -> str:
@@ -84,13 +84,8 @@ def _beside(run: Run) -> str:
     for peer in run.peers:
         ratio = times_faster(run, peer.implementation)
         if ratio is not None and peer.final.latency_s is not None:
-            ms = _milliseconds(peer.final.latency_s)
+            ms = plain_text(1e3 * peer.final.latency_s)
             told += f"; {ms} ms in {named(peer)}: {ratio_text(ratio)} times as fast"
         elif peer.final.latency_s is None:
             told += f"; {peer.implementation} not measured: {peer.final.error or peer.final.status}"
     return told
-
-
-def _milliseconds(seconds: float) -> str:
-    milliseconds = 1e3 * seconds
-    return f"{milliseconds:.4g}" if milliseconds < 1e4 else f"{milliseconds:.0f}"

@@ -22,6 +22,12 @@ def counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
+def plain_text(figure: float, spec: str = ".4g") -> str:
+    """A figure in a format; a large one whole, not with an exponent."""
+    text = format(figure, spec)
+    return f"{figure:.0f}" if "e+" in text else text
+
+
 def time_text(time: float) -> str:
     """A time in any unit."""
     if math.isinf(time):

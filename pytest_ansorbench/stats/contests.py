@@ -35,7 +35,7 @@ class Conditions:
                 yield f"{name} {getattr(self, name) or 'none'}"
         for place, (value, (_, words)) in enumerate(zip(self.same, SAME, strict=True)):
             if any(value != other.same[place] for other in others):
-                yield f"{value if isinstance(value, str) else f'{value:g}'} {words}"
+                yield f"{value if isinstance(value, str) else f'{value:.15g}'} {words}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -80,9 +80,10 @@ def _few(chart: Chart, end: float) -> Table:
 
 def _many(chart: Chart, end: float) -> Table:
     unit = f" {chart.x.unit}" if chart.x.unit else ""
+    at = {f"at_{place:g}": Number.of(place * end) for place in _PLACES}
     columns = (
         Column("curve", chart.x.heading, kind="words"),
-        *(Column(f"at_{place:g}", f"{place * end:.4g}{unit}", chart.y.unit) for place in _PLACES),
+        *(Column(key, f"{x}{unit}", chart.y.unit) for key, x in at.items()),
     )
     rows = (
         (Text(series.label), *(_value(series, place * end) for place in _PLACES))

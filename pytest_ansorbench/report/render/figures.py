@@ -7,6 +7,7 @@ import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from pytest_ansorbench.report.cells import Number
 from pytest_ansorbench.report.render.text import printable
 from pytest_ansorbench.report.sections import Axis, Bars, Chart, Drawing, Forest, Interval
 
@@ -188,9 +189,9 @@ def _draw_levels(axes: Axes, chart: Chart, look: Look) -> None:
         is_near = level.y <= _NEAR * highest
         if is_near:
             axes.axhline(level.y, color=look.ink, linewidth=0.8, linestyle=(0, (1, 2)))
-        words = _words(level.label) if is_near else f"{_words(level.label)}: {level.y:.3g}, above"
+        far = "" if is_near else f": {Number.of(level.y, '.3g')}, above"
         axes.annotate(
-            words,
+            f"{_words(level.label)}{far}",
             (0.0, level.y if is_near else 1.0),
             xycoords=("axes fraction", "data" if is_near else "axes fraction"),
             xytext=(2.0, 1.0 if is_near else -above * 1.2 * look.font),

@@ -9,7 +9,7 @@ from functools import cache
 from itertools import count, groupby
 from typing import TYPE_CHECKING, Final
 
-from pytest_ansorbench.report.cells import Cell
+from pytest_ansorbench.report.cells import Cell, Number
 from pytest_ansorbench.report.render.charts import chart_blocks
 from pytest_ansorbench.report.render.figures import Look, draw, save
 from pytest_ansorbench.report.render.text import column_title, printable
@@ -87,7 +87,7 @@ def _alternative(chart: Drawing) -> str:
     match chart:
         case Chart(x, y, series):
             ends = [
-                f"{one.label} ends at {one.y[-1]:.4g}" if one.y else f"{one.label} has no point"
+                f"{one.label} {f'ends at {Number.of(one.y[-1])}' if one.y else 'has no point'}"
                 for one in series
             ]
             text = f"{y.heading} over {x.heading}: {'; '.join(ends)}"
