@@ -164,10 +164,14 @@ class Experiment:
 
     @property
     def _to_do(self) -> float:
-        """How many runs there are to be, less what was spent before, without recorded ones."""
-        seeds = self.plan.repeats.planned
+        """How many runs there are to be, less what was spent before, without recorded ones.
+
+        Repeats beyond those that are planned count from their beginning on.
+        """
+        seeds = {*self.plan.repeats.planned, *self.seeds, *self._begun_s}
         recorded = sum(self._stand_in(seed) is not None for seed in seeds)
-        return len(seeds) * len(self.block.strategies) - recorded - sum(self._behind.values())
+        behind = sum(spent for (seed, _), spent in self._behind.items() if seed in seeds)
+        return len(seeds) * len(self.block.strategies) - recorded - behind
 
     def note(self, what: str) -> None:
         self.progress.note(what)

@@ -15,6 +15,7 @@ from pytest_ansorbench.bench import RepeatsUntilSettled, UnsupportedCaseError, W
 from pytest_ansorbench.budget import UNLIMITED_TRIALS, Budget, Trials
 from pytest_ansorbench.measure.engine import EngineError
 from pytest_ansorbench.measure.side_by_side import SideBySide
+from pytest_ansorbench.records import Estimate, Gate
 from pytest_ansorbench.search import ResumeError
 from pytest_ansorbench.stats.looks import Looks
 from pytest_ansorbench.storage import read_journal
@@ -220,6 +221,16 @@ def test_progress_counts_all_arms_and_repeats(make_session):
     assert [standing.repeat for standing in progress.standings] == [1] * 8 + [2] * 8
     assert progress.notes == ["doubling  measuring what was found, in turn"] * 2
     assert progress.cleared >= 1
+
+
+def test_progress_counts_a_repeat_beyond_the_planned_ones(make_session):
+    estimate = Estimate(1.0, 0.5, 2.0)
+    gate = Gate("throughput_ratio", 1.5, "undecided", "chance", estimate, 1, 0.01, open=True)
+    looks = Looks(1, 2, if_suspect=True)
+    wanted = RepeatsUntilSettled(0, looks, further_gates=lambda result: [gate])
+    progress = Recording()
+    make_session().run(CASE, [ONE], dataclasses.replace(PLAN, repeats=wanted), progress)
+    assert [standing.runs_total for standing in progress.standings] == [1] * 4 + [2] * 4
 
 
 class Interrupted(Recording):
