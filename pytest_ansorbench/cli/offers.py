@@ -147,7 +147,7 @@ def _devices(given: argparse.Namespace) -> int:
         print(tabulate(rows, headers=headings, disable_numparse=True))
     else:
         print(
-            f"no devices at {address}; a server of TVM's on a device adds it, see Devices behind "
-            "RPC in docs/machines.md"
+            f"no devices at {address}; a server of TVM's on a device adds it, see "
+            "Devices behind TVM's RPC in docs/machines.md"
         )
     return HOLDS
