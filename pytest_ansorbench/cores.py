@@ -1,8 +1,9 @@
 """The cores that this process may use, which may be fewer than the machine has.
 
 A kernel of more threads than cores waits for itself, since TVM's threads busy-wait for each other.
-TVM counts the machine's cores, and binds its threads to the first of them, whether this process
-may use these or not: even the calling thread may run on any of them after that.
+TVM counts the machine's cores, and binds its threads to as many CPUs, the first ones, whether this
+process may use these or not, and whether or not two are of one core: even the calling thread may
+run on any of them after that.
 """
 
 from __future__ import annotations
@@ -48,7 +49,8 @@ class Cores:
     @property
     def to_pin_to(self) -> tuple[int, ...] | None:
         """The CPUs to pin a kernel's threads to; None where TVM binds them well by itself."""
-        return self.cpus if self.are_bound else None
+        are_first = self.cpus == tuple(range(self.count))
+        return None if are_first and not self.are_bound else self.cpus
 
     def note(self, threads: int) -> str:
         """What is to be known of the threads of a kernel; empty if they are the machine's cores."""
@@ -79,12 +81,15 @@ def usable_cores() -> Cores:
     return Cores(first[:count], len(allowed) < cpus, machine, " and ".join(reasons))
 
 
-def pinned_to(asked: Sequence[int] | None) -> Sequence[int] | None:
+def pinned_to(asked: Sequence[int] | None, threads: int) -> Sequence[int] | None:
     """The CPUs that kernels' threads are pinned to: those that were asked for, else usable ones.
 
-    None where TVM binds them well by itself.
+    None where TVM binds them well by itself, as it does more threads than cores to all CPUs.
     """
-    return asked or usable_cores().to_pin_to
+    usable = usable_cores()
+    if not asked and not usable.are_bound and threads > usable.count:
+        return None
+    return asked or usable.to_pin_to
 
 
 def threads_of(target: Target) -> int:

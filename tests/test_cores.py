@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from pytest_ansorbench.cores import Cores, time_of_group, usable_cores
+from pytest_ansorbench.cores import Cores, pinned_to, time_of_group, usable_cores
 from pytest_ansorbench.environment import resolve_target
 from tests.bound import bound_to_one_cpu, takes_two_cpus
 
@@ -62,6 +62,16 @@ def test_a_process_that_is_bound_to_a_cpu_has_one_core():
     assert found.to_pin_to == found.cpus == (cpu,)
     assert found.machine == free.machine
     assert usable_cores() == free
+
+
+@pytest.mark.parametrize(("cpus", "pinned"), [((0, 1), None), ((0, 2), (0, 2))])
+def test_threads_are_pinned_where_the_first_cpus_share_a_core(monkeypatch, cpus, pinned):
+    """To all CPUs TVM binds more threads than there are cores, each to one."""
+    free = Cores(cpus, are_bound=False, machine=2, reason="")
+    monkeypatch.setattr("pytest_ansorbench.cores.usable_cores", lambda: free)
+    assert pinned_to(None, 1) == pinned_to(None, 2) == pinned
+    assert pinned_to(None, 4) is None
+    assert pinned_to((5,), 4) == (5,)
 
 
 def test_a_share_of_a_cpu_is_one_core(monkeypatch):

@@ -83,7 +83,7 @@ class YardstickPlan:
         machine = fingerprint(engine.machine)
         peak = None
         if self.roofline and (operands := _operands(prepared)) is not None:
-            cores = pinned_to(self.cores)
+            cores = pinned_to(self.cores, threads_of(engine.target))
             peak = read_peak(storage, machine, operands, cores)
             if peak is None:
                 note("measuring what this machine can do at most")

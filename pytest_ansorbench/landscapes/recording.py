@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from pytest_ansorbench.codec import dump_json, from_json, parse_json, to_json
-from pytest_ansorbench.cores import pinned_to
+from pytest_ansorbench.cores import pinned_to, threads_of
 from pytest_ansorbench.landscapes.choosing import chosen
 from pytest_ansorbench.landscapes.files import read_landscape, write_landscape
 from pytest_ansorbench.landscapes.programs import (
@@ -181,7 +181,8 @@ def record(
         else:
             rng = np.random.default_rng(effort.seed)
             spaces = chosen(design, effort.points, measuring.fastest, rng)
-            peak = read_peak(storage, today["machine"], "float32", pinned_to(None))
+            cores = pinned_to(None, threads_of(engine.target))
+            peak = read_peak(storage, today["machine"], "float32", cores)
             subject = Subject(
                 license=effort.license,
                 created=datetime.now(timezone.utc).isoformat(timespec="seconds"),

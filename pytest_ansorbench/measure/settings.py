@@ -48,8 +48,8 @@ class EngineSettings:
     """To copy before each call, timed alone; 0 for none, and where caches are to be `cold` for
     `FLUSH_CACHE_MB`. CachesError if caches are to be anything else."""
     cores: tuple[int, ...] | None = None
-    """To build and run on, each kernel thread pinned to one of its own; None for those that this
-    process is bound to, or, where it is to none, for placement by TVM and the operating system."""
+    """To build and run on, each kernel thread pinned to one of its own; None for one CPU of
+    each core that this process may use, or for placement by TVM and the operating system."""
 
     def __post_init__(self) -> None:
         if self.flush_cache_mb and self.caches not in (None, "cold"):

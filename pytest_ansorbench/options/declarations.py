@@ -345,7 +345,7 @@ OPTIONS: Final = (
         "cores N,N",
         "cores to build and run on, each kernel thread pinned to one of its own",
         values.cores,
-        default="those that the process is bound to, or TVM's own placement",
+        default="one CPU of each usable core, or TVM's own placement",
     ),
     Option(
         "experiment.final_precision",

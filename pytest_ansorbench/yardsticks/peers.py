@@ -93,7 +93,7 @@ def peer_program(
         "refused": "",
         "device": device,
         "threads": threads,
-        "cores": [*(pinned_to(cores) or ())],
+        "cores": [*(pinned_to(cores, threads) or ())],
         "folder": str(folder),
     }
     try:

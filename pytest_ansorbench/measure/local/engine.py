@@ -95,7 +95,7 @@ class LocalEngine(ForkingEngine):
             memory_limit_mb=self._settings.memory_limit_mb,
             caches=self._settings.found_caches,
             device=self.device,
-            cores=pinned_to(self._settings.cores),
+            cores=pinned_to(self._settings.cores, threads_of(self.target)),
             python=self.toolchain.python,
         )
 
