@@ -13,7 +13,7 @@ from typing import Any, Final
 import pytest_ansorbench
 from pytest_ansorbench.cluster.workers import blocks_under_way, workers_of
 from pytest_ansorbench.environment import ToolchainError, check_toolchain, resolve_target
-from pytest_ansorbench.measure.local.machine import describe_machine
+from pytest_ansorbench.measure.local.engine import LocalEngine
 
 _CODE: Final = Path(pytest_ansorbench.__file__).parent
 _DECISIVE: Final = ("apache-tvm", "apache-tvm-ffi", "xgboost")
@@ -127,11 +127,10 @@ def identify(target: str | None) -> dict[str, Any]:
     """What this process is, asked of a worker, as JSON; or the `error` that rules it out."""
     try:
         check_toolchain()
-        resolved = str(resolve_target(target))
+        machine = LocalEngine(resolve_target(target)).machine
     except ToolchainError as error:
         return {"error": str(error)}
-    machine = {**describe_machine(), "target": resolved}
-    return {"requirements": requirements(machine), "target": resolved, "machine": machine}
+    return {"requirements": requirements(machine), "target": machine["target"], "machine": machine}
 
 
 def difference(expected: Mapping[str, str], found: Mapping[str, str]) -> str:

@@ -7,7 +7,10 @@ import json
 import pytest
 
 from pytest_ansorbench.cluster.pool import difference, identify, requirements
+from pytest_ansorbench.environment import resolve_target
+from pytest_ansorbench.measure.local import engine
 from pytest_ansorbench.measure.local.machine import describe_machine
+from pytest_ansorbench.storage import machine_difference
 
 
 def test_a_process_says_what_it_is():
@@ -17,6 +20,12 @@ def test_a_process_says_what_it_is():
     assert answer["requirements"] == requirements(describe_machine())
     assert json.loads(json.dumps(answer)) == answer
     assert difference(answer["requirements"], answer["requirements"]) == ""
+
+
+def test_a_worker_with_a_gpu_is_like_the_machine_that_a_repeat_was_begun_on(monkeypatch):
+    monkeypatch.setattr(engine, "describe_gpu", lambda: {"name": "NVIDIA A100"})
+    begun_on = engine.LocalEngine(resolve_target("nvidia/nvidia-a100")).machine
+    assert machine_difference(begun_on, identify("nvidia/nvidia-a100")["machine"]) == ""
 
 
 def test_what_cannot_measure_says_why():
