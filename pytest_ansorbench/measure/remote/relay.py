@@ -126,13 +126,17 @@ class Relays:
             self._session = None
         return self._session
 
-    def drop(self) -> None:
-        """Give a session up that something went wrong in: ServerDied if that is what it was."""
+    def drop(self) -> bool:
+        """Give a session up that something went wrong in: ServerDied if that is what it was.
+
+        Whether its process ended by SIGKILL, which it gets here at the latest.
+        """
         session, self._session = self._session, None
-        if session is not None:
-            self.lost += 1
-            session.child.kill()
-            session.end()
+        if session is None:
+            return False
+        self.lost += 1
+        session.child.kill()
+        return session.end().was_killed
 
     def close(self) -> None:
         """End the session; the device is free for the next."""
@@ -206,8 +210,7 @@ class RemoteProgram(Runnable):
         """End it; whatever goes wrong in a session, but a wrong output, costs the session."""
         if isinstance(failure, WrongOutput):
             return self.end()
-        self._relays.drop()
-        return Ended("the session with the device ended", 0.0)
+        return Ended("the session with the device ended", 0.0, self._relays.drop())
 
     def end(self) -> Ended:
         """Take it out of the session, if it is there and the session lives."""

@@ -140,6 +140,16 @@ def test_a_builder_that_is_killed_once_costs_nothing(engine, check, monkeypatch)
     assert [one for one in asked if one] == [2, 1]
 
 
+def test_a_session_whose_process_is_killed_costs_a_set_which_counts_once(engine, check):
+    kills = iter([1])
+    effort = disturbed(
+        ONE_SET, in_turn=lambda turn: next(kills, 0) and engine._relays.living().child.kill()
+    )
+    outcomes = engine.measure_side_by_side([kernel("fine")] * 2, check, effort)
+    assert [one.status for one in outcomes] == ["ok", "ok"]
+    assert next(kills, None) is None
+
+
 def test_a_set_that_outlasts_its_session_goes_on_in_another(engine, check):
     sessions = []
 
