@@ -24,6 +24,7 @@ from pytest_ansorbench.hosted.process import PROTOCOL
 from pytest_ansorbench.measure.engine import EngineError
 from pytest_ansorbench.measure.local.channel import Channel, ChannelClosed, answer, words_of
 from pytest_ansorbench.measure.local.engine import local_engine
+from pytest_ansorbench.measure.local.interpreter import end_with_parent
 from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.measure.untuned import task_check
 from pytest_ansorbench.packed import pack_program
@@ -187,4 +188,5 @@ def _whole(case: Case) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
+    end_with_parent()  # in the middle of a round, too
     main(sys.argv[1:])

@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import signal
+import subprocess
 import sys
 
 import numpy as np
@@ -231,6 +233,34 @@ def test_a_host_that_is_killed_is_told_of_and_replaced(target, tmp_path, monkeyp
     assert len(again.trials) == 2
     again.close()
     host.close()
+
+
+KILLS_ITS_PARENT = """
+import os, signal, time
+os.kill(os.getppid(), signal.SIGKILL)
+time.sleep(60)
+"""
+HAS_IT_IMPORTED = """
+import sys
+from pytest_ansorbench.measure.local.interpreter import Interpreter
+host = Interpreter(None, "pytest_ansorbench.hosted.main")
+print(host.pid, flush=True)
+case = {"named": {"module": "deadly", "name": "CASE", "file": sys.argv[1]}}
+host.channel.send({"op": "case", "case": case, "name": ""})
+while True:
+    host.channel.receive()
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a process with its parent")
+def test_a_host_ends_with_its_parent_whatever_it_is_doing(tmp_path):
+    deadly = tmp_path / "deadly.py"
+    deadly.write_text(KILLS_ITS_PARENT)
+    command = [sys.executable, "-c", HAS_IT_IMPORTED, str(deadly)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as parent:
+        host = int(parent.stdout.readline())
+        assert parent.wait(60.0) == -signal.SIGKILL
+    gone([host])
 
 
 @pytest.mark.parametrize(
