@@ -97,6 +97,7 @@ class LocalEngine(ForkingEngine):
             device=self.device,
             cores=pinned_to(self._settings.cores, threads_of(self.target)),
             python=self.toolchain.python,
+            writes_files=bool(self.device),
         )
 
     def _new_builder(self) -> Builder:

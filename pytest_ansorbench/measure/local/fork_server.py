@@ -22,6 +22,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import wait
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final, Literal, Protocol
 
 from pytest_ansorbench.measure.engine import EngineError
@@ -127,13 +128,18 @@ class ForkServer:
         device: str = "",  # that kernels run on, by TVM's name; empty for the children themselves
         cores: Sequence[int] | None = None,  # that children keep to, one a thread at least
         python: str | None = None,
+        writes_files: bool = False,  # as compilers may, who are killed before they remove them
     ) -> None:
         if not hasattr(os, "fork"):
             raise EngineError(
                 "measuring needs an operating system that forks: Linux, macOS, or WSL on Windows"
             )
         options = [str(memory_limit_mb), caches, device, ",".join(map(str, cores or ()))]
+        self._folder: TemporaryDirectory[str] | None = None
+        if writes_files:
+            self._folder = TemporaryDirectory(prefix="ansor-bench-", ignore_cleanup_errors=True)
         environment = {
+            **({} if self._folder is None else {"TMPDIR": self._folder.name}),
             "TVM_NUM_THREADS": str(threads),
             # TVM binds its own threads, but leaves the calling one to the operating system.
             **({} if cores is None else {"TVM_BIND_THREADS": "0"}),
@@ -193,7 +199,7 @@ class ForkServer:
         return self._ended.pop(child.pid)
 
     def close(self) -> None:
-        """Kill the server and its children; returns when they are gone."""
+        """Kill the server and its children, and remove what they wrote; returns when it is gone."""
         if self.closed:
             return
         self.closed = True
@@ -202,6 +208,8 @@ class ForkServer:
             child.channel.close()
         self._children.clear()
         self._process.close()
+        if self._folder is not None:
+            self._folder.cleanup()
 
     def _request(
         self,

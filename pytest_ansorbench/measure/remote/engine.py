@@ -119,7 +119,10 @@ class RemoteEngine(ForkingEngine):
     def _new_server(self) -> ForkServer:
         limit_mb, device = self._settings.memory_limit_mb, device_name(self.target)
         return ForkServer(
-            threads=1, memory_limit_mb=limit_mb, device="" if device == "cpu" else device
+            threads=1,
+            memory_limit_mb=limit_mb,
+            device="" if device == "cpu" else device,
+            writes_files=True,
         )
 
     def _new_builder(self) -> Builder:

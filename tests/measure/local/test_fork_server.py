@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from multiprocessing.connection import wait
+from pathlib import Path
 
 import psutil
 import pytest
@@ -135,6 +136,14 @@ def test_a_server_that_dies_while_it_starts_says_how(monkeypatch, tmp_path):
     with pytest.raises(EngineError, match="SIGABRT: farewell"):
         server.wait_until_warm()
     server.close()
+
+
+def test_files_of_compilers_that_were_killed_go_with_the_server():
+    server = ForkServer(threads=1, memory_limit_mb=1000, writes_files=True)
+    folder = Path(psutil.Process(server.pid).environ()["TMPDIR"])
+    (folder / "left").touch()
+    server.close()
+    assert not folder.exists()
 
 
 def test_a_server_that_is_killed_while_it_starts_is_replaced():
