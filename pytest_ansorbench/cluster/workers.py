@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from pytest_ansorbench.causes import last_line
 from pytest_ansorbench.cluster.settings import RESOURCE, ClusterAddress
 from pytest_ansorbench.environment import ToolchainError
 from pytest_ansorbench.measure.engine import EngineError
 
+_GREETING_S: Final = 10.0
+"""Seconds for a scheduler to greet beyond those to connect to it."""
 _KEY: Final = re.compile(r"ansor-bench-(?P<session>\w+)-(?P<seed>\d+)-\w+-(?P<case>.+)")
 
 
@@ -28,12 +32,23 @@ def connected(scheduler: str, timeout_s: float) -> Any:
     check_dask()
     from distributed import Client
 
+    class Limited(Client):  # type: ignore[misc]
+        """Dask waits for ever for the greeting of what listens, such as a dashboard."""
+
+        def start(self, **how: Any) -> None:
+            try:
+                super().start(**how, callback_timeout=timeout_s + _GREETING_S)
+            except BaseException:
+                self.close()
+                raise
+
     try:
-        return Client(scheduler, timeout=timeout_s, set_as_default=False)
-    except (OSError, TimeoutError) as error:
+        return Limited(scheduler, timeout=timeout_s, set_as_default=False)
+    # TypeError: `tls://` without certificates. RuntimeError: no `tls://` where Dask is to encrypt.
+    except (OSError, asyncio.TimeoutError, TypeError, RuntimeError) as error:
         raise EngineError(
             f"no Dask scheduler at {scheduler} within {timeout_s:g} s "
-            f"({type(error).__name__}); start one with dask scheduler"
+            f"({type(error).__name__}: {last_line(error)}); start one with dask scheduler"
         ) from None
 
 
