@@ -232,8 +232,8 @@ def _blocks(weights: NDArray[Any]) -> NDArray[Any] | None:
 
 
 def _packed_product(call: Any, weights: NDArray[Any]) -> _Replacement | None:
-    """A matrix product with weights (features / block, channels, block)."""
-    if weights.ndim != 2 or (blocks := _blocks(weights)) is None:
+    """A matrix product with weights (features / block, channels, block); none of a vector."""
+    if weights.ndim != 2 or type_of(call.args[0]).ndim < 2 or (blocks := _blocks(weights)) is None:
         return None
     return _Replacement("packed_matmul", blocks, _product)
 

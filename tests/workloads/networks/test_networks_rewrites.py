@@ -200,10 +200,11 @@ def test_a_side_of_a_branch_takes_nothing_from_within_the_block_before():
         images((64, 1, 3, 3), groups=32),
         products((24, 24)),
         products((2, 24, 16)),
+        products((24, 32), shape=(24,)),
         images((32, 32, 1, 1), dtype="float16"),
         products((24, 32), dtype="float16"),
     ],
-    ids=["features", "groups", "columns", "batch", "half", "half product"],
+    ids=["features", "groups", "columns", "batch", "vector", "half", "half product"],
 )
 def test_what_does_not_come_in_blocks_of_float32_is_left(build):
     assert "packed" not in rewritten(build, workloads.packed)
