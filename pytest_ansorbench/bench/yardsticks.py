@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,6 +20,7 @@ from pytest_ansorbench.records import (
     Yardsticks,
 )
 from pytest_ansorbench.storage import fingerprint, read_peak, write_peak
+from pytest_ansorbench.workloads.dataflow import moved_elements
 from pytest_ansorbench.workloads.networks.apply import with_schedules
 from pytest_ansorbench.yardsticks import PeerProgram, measure_peak, own_kernel, peer_program
 from pytest_ansorbench.yardsticks.first_candidate import first_candidate
@@ -165,15 +165,15 @@ def _types(prepared: PreparedCase) -> set[str]:
 
 
 def _argument_bytes(prepared: PreparedCase) -> int:
-    """Bytes of all arguments, inputs, weights and output."""
+    """Bytes of all arguments, inputs, weights and output; of an operator those that are moved."""
     if prepared.network is not None:
         check = prepared.network.check
         outputs = (output.expected for output in check.outputs)
         return sum(array.nbytes for array in (*check.inputs, *outputs))
     from tvm import DataType
 
-    total_bits = 0
-    for dtype, shape in Program.operator(prepared.tasks[0].mod).shapes:
-        kind = DataType(dtype)
-        total_bits += math.prod(shape) * int(kind.bits) * int(kind.lanes)
-    return -(-total_bits // 8)
+    mod = prepared.tasks[0].mod
+    inputs = prepared.check.inputs if prepared.check is not None else ()
+    kinds = [DataType(dtype) for dtype, _ in Program.operator(mod).shapes]
+    moved = zip(kinds, moved_elements(mod, inputs), strict=True)
+    return -(-sum(count * int(kind.bits) * int(kind.lanes) for kind, count in moved) // 8)

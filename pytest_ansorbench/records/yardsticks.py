@@ -96,8 +96,8 @@ class Yardsticks:
 
     Attributes:
         machine: The machine, a key of the result's `machines`.
-        argument_bytes: Bytes of all arguments of the case, each counted once: what has to be read
-            or written at least.
+        argument_bytes: Bytes of all arguments of the case, each counted once, an operator's without
+            rows that no index chooses: what has to be read or written at least.
         peak: What the machine can do; None if that was not measured.
         kernels: Other implementations that were asked for.
     """

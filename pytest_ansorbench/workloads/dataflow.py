@@ -1,9 +1,9 @@
-"""What a task's program does with numbers: how far rounding takes it, what it uses as an index."""
+"""What a program does with numbers: how far rounding takes it, which are indices, what it moves."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -24,6 +24,7 @@ from pytest_ansorbench.workloads.signature import (
 )
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
     from tvm import IRModule
 
     from pytest_ansorbench.workloads.case import Task
@@ -125,6 +126,34 @@ def index_bounds(mod: IRModule) -> list[int | None]:
             default=None,
         )
         for _, argument in buffers_of(main)
+    ]
+
+
+def moved_elements(mod: IRModule, inputs: Sequence[NDArray[Any]]) -> list[int]:
+    """Of each argument, how many elements a call with these inputs reads or writes at least.
+
+    Where indices choose rows of one, they are those of as many rows as there are different indices.
+    """
+    arguments = [buffer for _, buffer in buffers_of(mod["main"])]
+    given = [*zip(arguments, inputs, strict=False)]  # not the outputs
+    loads = [node for node in nodes(mod["main"].body) if is_load(node)]
+
+    def read(load: Any, size: int) -> int:
+        plain = 1
+        chosen: list[int] = []
+        for index, extent in zip(load.indices, buffer_of(load).shape, strict=True):
+            choosing = [buffer_of(node) for node in nodes(index) if is_load(node)]
+            if choosing:
+                arrays = (a for one in choosing for buffer, a in given if same_buffer(one, buffer))
+                chosen += [1, *(np.unique(array).size for array in arrays)]
+            else:
+                plain *= _number(extent) or 1
+        return min(size, plain * max(chosen)) if chosen else size
+
+    sizes = [math.prod(shape) for _, shape in arguments_of(mod)]
+    return [
+        max((read(one, size) for one in loads if same_buffer(buffer_of(one), buffer)), default=size)
+        for buffer, size in zip(arguments, sizes, strict=True)
     ]
 
 

@@ -13,7 +13,7 @@ from pytest_ansorbench.cores import usable_cores
 from pytest_ansorbench.environment import resolve_target
 from pytest_ansorbench.storage import read_journal, read_peak
 from pytest_ansorbench.storage.entries import YardsticksEntry
-from pytest_ansorbench.workloads import BatchMatmul, Mlp
+from pytest_ansorbench.workloads import BatchMatmul, Mlp, Moe
 from tests.bench.conftest import ONE, PLAN, Another, repeats
 from tests.fast_engine import FastEngine
 from tests.faults import Doubling
@@ -126,6 +126,16 @@ def test_no_peak_is_known_of_a_gpus_bytes():
     cuda = resolve_target('{"kind": "cuda", "arch": "sm_70"}')
     assert not ALL.of(PreparedCase(case, case.tasks()), cuda, notes.append).roofline
     assert len(notes) == 1 and "it has int32 and int8 and uint8" in notes[0]
+
+
+def test_rows_that_no_index_chooses_are_not_read(target, tmp_path):
+    case = Moe(blocks=3, rows=2, experts=64, n=5, k=4)
+    prepared = PreparedCase(case, case.tasks())
+    data, _, experts = prepared.check.inputs
+    chosen = len({*experts.tolist()})
+    with FastEngine(target) as engine:
+        found = YardstickPlan().measured(prepared, engine, tmp_path, lambda what: None)
+    assert found.argument_bytes == 4 * (data.size + chosen * 5 * 4 + 3 + 3 * 2 * 5)
 
 
 def test_bytes_have_a_peak_of_their_own(target, peaks, tmp_path):
