@@ -53,14 +53,19 @@ class YardstickPlan:
         """What of it a case is compared with.
 
         Peaks are those of 32-bit floats and, on CPUs, of bytes, and no bounds where numbers are of
-        other narrow types or of both.
+        other narrow types or of both, or where a rewrite may save operations, which count.
         """
+        if not self.roofline:
+            return self
         known = ("float32",) if device_name(target) == "cuda" else ("float32", "int8")
-        if self.roofline and _operands(prepared) not in known:
-            types = " and ".join(sorted(_types(prepared)))
-            note(f"{prepared.case.id}  not held against the machine's peak: it has {types}")
-            return replace(self, roofline=False)
-        return self
+        if getattr(prepared.case, "original", None) is not None:
+            reason = "its rewrite may save operations that count"
+        elif _operands(prepared) not in known:
+            reason = f"it has {' and '.join(sorted(_types(prepared)))}"
+        else:
+            return self
+        note(f"{prepared.case.id}  not held against the machine's peak: {reason}")
+        return replace(self, roofline=False)
 
     def is_met_by(self, found: Yardsticks | None) -> bool:
         """Whether there is nothing left to be measured before a search."""

@@ -13,10 +13,11 @@ from pytest_ansorbench.cores import usable_cores
 from pytest_ansorbench.environment import resolve_target
 from pytest_ansorbench.storage import read_journal, read_peak
 from pytest_ansorbench.storage.entries import YardsticksEntry
-from pytest_ansorbench.workloads import BatchMatmul, Mlp, Moe
+from pytest_ansorbench.workloads import BatchMatmul, Mlp, Moe, from_relax
 from tests.bench.conftest import ONE, PLAN, Another, repeats
 from tests.fast_engine import FastEngine
 from tests.faults import Doubling
+from tests.relax_modules import product
 from tests.synthetic import PEAK, make_yardsticks
 
 UNTUNED = YardstickPlan(implementations=("untuned",))
@@ -126,6 +127,14 @@ def test_no_peak_is_known_of_a_gpus_bytes():
     cuda = resolve_target('{"kind": "cuda", "arch": "sm_70"}')
     assert not ALL.of(PreparedCase(case, case.tasks()), cuda, notes.append).roofline
     assert len(notes) == 1 and "it has int32 and int8 and uint8" in notes[0]
+
+
+def test_a_rewritten_model_may_do_with_fewer_operations_than_count(target):
+    case, notes = from_relax("mine", lambda: product(1.0), rewrite=lambda module: module), []
+    assert not ALL.of(PreparedCase(case, case.tasks()), target, notes.append).roofline
+    assert notes == [
+        "mine  not held against the machine's peak: its rewrite may save operations that count"
+    ]
 
 
 def test_rows_that_no_index_chooses_are_not_read(target, tmp_path):
