@@ -11,6 +11,7 @@ import numpy as np
 
 from pytest_ansorbench.arrays import epsilon, is_float
 from pytest_ansorbench.workloads.inputs import Input
+from pytest_ansorbench.workloads.networks.winograd import CANCELLATION
 from pytest_ansorbench.workloads.signature import (
     arguments_of,
     buffer_of,
@@ -52,7 +53,10 @@ class Rounding:
 
     @classmethod
     def of(cls, mod: IRModule) -> Rounding:
-        """Of a task: each block adds eps of what it writes times the root of the terms it sums."""
+        """Of a task: each block adds eps of what it writes times the root of the terms it sums.
+
+        Sums by Winograd are off by as much of their terms, which nearly cancel each other.
+        """
         error, steps = 0.0, False
         for node in nodes(mod["main"].body):
             if type(node).__name__ != "SBlock":
@@ -60,6 +64,8 @@ class Rounding:
             terms = math.prod(map(int, reductions_of(node)))
             written, read = (_kinds(regions) for regions in (node.writes, node.reads))
             error += sum(epsilon(kind) * terms**0.5 for kind in written if is_float(kind))
+            if str(node.annotations.get("schedule_rule", "")).endswith("winograd_inverse"):
+                error *= CANCELLATION
             eight_bits = any(one.itemsize == 1 and one.kind in "iu" for one in written)
             steps |= eight_bits and any(map(is_float, read))
         return cls(error, _FEW if steps else 0.0)

@@ -37,6 +37,11 @@ _TO_OUTPUT: Final = np.array(
     [[1, 1, 1, 1, 1, 0], [0, 1, -1, 2, -2, 0], [0, 1, 1, 4, 4, 0], [0, 1, -1, 8, -8, 1]],
     np.float32,
 )
+CANCELLATION: Final = float(
+    np.max(np.square(_TO_OUTPUT) @ (np.square(_TO_INPUT).sum(1) * np.square(_TO_KERNEL).sum(1)))
+    / TAPS
+)
+"""How many times as large as an output its terms are at most, of random data and kernels: 31."""
 
 
 def transformed(kernel: NDArray[Any]) -> NDArray[np.float32]:

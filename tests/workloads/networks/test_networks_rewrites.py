@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from pytest_ansorbench import workloads
+from pytest_ansorbench.workloads.dataflow import Rounding
 from pytest_ansorbench.workloads.networks.relax_checks import tir_calls
 from pytest_ansorbench.workloads.networks.relax_names import tensor_type
 from tests.inference import infer
@@ -100,6 +101,14 @@ def rewritten(build, rewrite):
 )
 def test_winograd_computes_the_same(build):
     assert "winograd" in rewritten(build, workloads.winograd)
+
+
+def test_errors_of_what_cancels_out_in_winograd_s_sums_are_allowed():
+    """Terms of an output are up to 31 times as large as it, and so are their errors."""
+    build = images((48, 32, 3, 3), padding=(1, 1))
+    case = workloads.from_relax("found", build, rewrite=workloads.winograd)
+    of_a_sum = np.finfo(np.float32).eps * 32**0.5
+    assert Rounding.of_network(case.tasks()).error > 31 * of_a_sum
 
 
 def test_a_rewritten_model_has_the_flops_of_its_original():
