@@ -243,6 +243,11 @@ def from_module(
     """
     called = name or type(module).__name__
     examples = (example_inputs,) if hasattr(example_inputs, "shape") else tuple(example_inputs)
+    if examples and shapes:
+        raise ImportFailed(
+            f"bad network {called!r}: bad shapes {dict(shapes)}: its examples have their own; "
+            "give one of the two"
+        )
     exporting = TorchModule(called, module, examples, _frozen(shapes))
     return ImportedNetwork(called, exporting, inputs, rewrite)
 

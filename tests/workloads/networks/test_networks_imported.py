@@ -491,6 +491,19 @@ def test_a_single_example_is_one_input():
     agrees(case)
 
 
+@needs_torch
+def test_shapes_beside_examples_are_refused():
+    import torch
+
+    message = r"^bad network 'Small': bad shapes {'x': \(2, 3, 8, 8\)}: its examples have their own"
+    with pytest.raises(ImportFailed, match=message):
+        from_module(
+            torch_model(),
+            example_inputs=(torch.zeros(1, 3, 8, 8),),
+            shapes={"x": (2, 3, 8, 8)},
+        )
+
+
 def test_a_function_becomes_a_case():
     def small(relax, builder, x):
         y = relax.op.nn.conv2d(x, relax.const(KERNEL), padding=(1, 1))
