@@ -257,9 +257,12 @@ class Tuning:
         return self._session is not None and self._session.journal is not None
 
     def _write_text(self, name: str, text: str) -> None:
-        """Write a file of the folder, whole or not at all."""
+        """Write a file of the folder, whole or not at all.
+
+        Names of files that are no text are written as they are.
+        """
         with written_whole(self._folder / name) as stream:
-            stream.write(f"{text}\n".encode())
+            stream.write(f"{text}\n".encode("utf-8", "surrogateescape"))
 
     @contextmanager
     def _writing(self) -> Iterator[None]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import importlib
 import math
+import os
 import re
 import runpy
 import shutil
@@ -25,7 +26,8 @@ from pytest_ansorbench.storage import StorageError, list_journals, read_result
 from pytest_ansorbench.storage.entries import CaseEntry, EndEntry
 from pytest_ansorbench.tuning.compiled import Compiled, check_linker
 from pytest_ansorbench.winners import replace_database
-from pytest_ansorbench.workloads import BatchMatmul, Mlp
+from pytest_ansorbench.workloads import BatchMatmul, Mlp, from_onnx
+from tests import onnx_models
 from tests.bench.test_session import Interrupted
 from tests.disks import files_of_at_most, read_only
 from tests.fast_engine import FastEngine, InProcess
@@ -115,6 +117,19 @@ def test_a_model_is_rewritten_as_asked(place, capsys, words, name, before):
     assert "(*inputs):  # x float32 (4, 8); gives" in (place.out / "load.py").read_text()
     run = runpy.run_path(str(place.out / "load.py"))["run"]
     np.testing.assert_array_equal(run(np.ones((4, 8), np.float32)).numpy(), np.full((4, 16), 8.0))
+
+
+@fast
+def test_the_name_of_a_models_file_may_be_no_text(place):
+    values = {"x": ("FLOAT", [4, 8])}, {"y": ("FLOAT", [4, 16])}
+    matrix, product = np.ones((8, 16), np.float32), [("MatMul", ["x", "matrix"], ["y"], {})]
+    path = onnx_models.write(place.root / "small.onnx", product, *values, {"matrix": matrix})
+    name = os.fsdecode(b"mod\xe9l.onnx")
+    path.rename(place.root / name)
+    assert place.quickly(name, "--trials", "1", "--rewrite", "none") == 0
+    assert place.files() == {*WHOLE, "weights.npz"}
+    assert b"tune 'mod\xe9l.onnx' -o out" in (place.out / "command.txt").read_bytes()
+    assert from_onnx(name).arguments()[0].shape == (4, 8)
 
 
 @fast

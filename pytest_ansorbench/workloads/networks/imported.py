@@ -112,7 +112,8 @@ class ImportedNetwork:
         """The inputs that are tried first, and the model's own weights."""
         described = main_inputs(self.program(), len(self.weights()))
         first = next(iter(self.draws(described)))
-        return (*first(zlib.crc32(self.id.encode())), *self.weights())
+        seed = zlib.crc32(self.id.encode("utf-8", "surrogatepass"))  # a file's name may be no text
+        return (*first(seed), *self.weights())
 
     def weights(self) -> tuple[NDArray[Any], ...]:
         """See `DrawnNetwork.weights`."""
