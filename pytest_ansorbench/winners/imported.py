@@ -33,20 +33,21 @@ if TYPE_CHECKING:
 class Imported:
     """What became of a database."""
 
-    result: Result  # a run of each case that it has records of
+    result: Result  # a run of each case and target that it has records of
     records: int  # that were taken
     left_out: int  # of programs that no case has, or without a latency
     dropped: tuple[str, ...]  # lines that were cut short
 
 
 def import_database(folder: Path, cases: Iterable[Case], strategy: str) -> Imported:
-    """Read a database as one run of each case whose tasks it has.
+    """Read a database as one run of each case whose tasks it has, and of each target.
 
-    Its records say neither when they were measured nor on what, so that the run has no search time
-    and its machine nothing but a target. Its schedules are what it is good for.
+    Its records say neither when they were measured nor on what, so that a run has no search time
+    and its machine nothing but a target. Its schedules are what it is good for. Runs of several
+    targets have seeds from 0.
     """
     records, dropped = read_database(folder)
-    runs = []
+    results = []
     machines: dict[str, Any] = {}
     taken: set[Tuned] = set()
     for case in cases:
@@ -55,14 +56,18 @@ def import_database(folder: Path, cases: Iterable[Case], strategy: str) -> Impor
         if not any(found):
             continue
         taken.update(*found)  # two cases may have a task in common
-        target = next(one.target for of_task in found for one in of_task)
-        machine = {"target": target}
-        machines[fingerprint(machine)] = machine
-        run = _run(case, tasks, found, strategy, fingerprint(machine))
+        runs = []
+        for target in dict.fromkeys(one.target for of_task in found for one in of_task):
+            machine = {"target": target}
+            machines[fingerprint(machine)] = machine
+            measured = [[one for one in of_task if one.target == target] for of_task in found]
+            runs.append(_run(case, tasks, measured, strategy, len(runs), fingerprint(machine)))
         programs = tuple(pack_program(task.mod) for task in tasks)
         definition = definition_of(case)
-        runs.append(
-            CaseResult(case.id, (strategy,), (run,), (), programs=programs, definition=definition)
+        results.append(
+            CaseResult(
+                case.id, (strategy,), tuple(runs), (), programs=programs, definition=definition
+            )
         )
     result = Result(
         schema_version=SCHEMA_VERSION,
@@ -70,7 +75,7 @@ def import_database(folder: Path, cases: Iterable[Case], strategy: str) -> Impor
         machines=machines,
         commit={},
         settings={},
-        cases=tuple(runs),
+        cases=tuple(results),
     )
     return Imported(result, len(taken), len(records) - len(taken), dropped)
 
@@ -86,6 +91,7 @@ def _run(
     tasks: Sequence[Task],
     found: Sequence[Sequence[Tuned]],
     strategy: str,
+    seed: int,
     machine: str,
 ) -> Run:
     """One round for each task, its records the trials."""
@@ -100,7 +106,7 @@ def _run(
     return Run(
         case=case.id,
         strategy=strategy,
-        seed=0,
+        seed=seed,
         budget_trials=len(trials),
         round_trials=max(map(len, found)),
         flops=case.flops,

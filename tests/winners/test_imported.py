@@ -76,6 +76,20 @@ def test_records_of_other_programs_are_left_out(database):
     assert (twice.records, twice.left_out) == (imported.records, imported.left_out)
 
 
+def test_records_of_another_target_are_a_run_of_their_own(database, tmp_path):
+    before = [case.runs for case in import_database(database, [MATMUL], "mine").result.cases]
+    path = database / RECORDS
+    place, record = json.loads(path.read_text().splitlines()[0])
+    record[1], record[2] = [1.0], {**record[2], "num-cores": 999}
+    with path.open("a") as file:
+        file.write(f"{json.dumps([place, record])}\n")
+    write_result(import_database(database, [MATMUL], "mine").result, tmp_path / "imported.json")
+    again = read_result(tmp_path / "imported.json")
+    [(first, second)] = [case.runs for case in again.cases]
+    assert [(first,)] == before and (second.seed, len(second.trials)) == (1, 1)
+    assert json.loads(again.machines[second.machine]["target"])["num-cores"] == 999
+
+
 def test_tasks_after_one_without_records_come_back(tuned, target, tmp_path):
     later = [one for one in winners_of(tuned) if one.case == MLP.id and one.place > 0]
     export_database(((one, target) for one in later), tmp_path / "db", top=9)
