@@ -104,6 +104,7 @@ def _import(given: argparse.Namespace) -> int:
     from pytest_ansorbench.environment import check_toolchain
     from pytest_ansorbench.report.render.text import printable
     from pytest_ansorbench.storage import write_result
+    from pytest_ansorbench.strategies.registry import check_name
     from pytest_ansorbench.winners import import_database
     from pytest_ansorbench.winners.database import DATABASE_FILES
     from pytest_ansorbench.workloads import OPERATORS, UnknownCase, get
@@ -112,6 +113,7 @@ def _import(given: argparse.Namespace) -> int:
         cases = [get(name) for name in given.case.split(",")] if given.case else OPERATORS
     except UnknownCase as error:
         raise Refusal(f"bad --case: {error}") from None
+    check_name(given.strategy)
     check_outputs([given.output], (given.database / name for name in DATABASE_FILES))
     check_toolchain()
     imported = import_database(given.database, cases, given.strategy)

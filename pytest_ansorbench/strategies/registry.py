@@ -211,11 +211,7 @@ class Registry:
                 "e.g. Strategy('mine', proposer=StockEvolution())"
             )
         name = strategy.name
-        if not name or not name.isprintable() or any(c in ", :\t" for c in name):
-            raise StrategyError(
-                f"bad strategy name {name!r}: expected a word without commas, colons or spaces, "
-                "e.g. 'mine'"
-            )
+        check_name(name)
         if name in self._by_name:
             raise StrategyError(f"bad strategy name {name!r}: it is taken; choose another")
         self._by_name[name] = strategy
@@ -256,3 +252,16 @@ class Registry:
                 f"bad strategy {name!r}: expected one of {', '.join(self._by_name)}{hint}"
             )
         return self._by_name[name]
+
+
+def check_name(name: str) -> None:
+    """Refuse a name that options could not tell from others.
+
+    Raises:
+        StrategyError: It is no word, or has a comma or colon.
+    """
+    if not name or not name.isprintable() or any(c in ", :\t" for c in name):
+        raise StrategyError(
+            f"bad strategy name {name!r}: expected a word without commas, colons or spaces, "
+            "e.g. 'mine'"
+        )

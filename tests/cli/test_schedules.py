@@ -144,6 +144,7 @@ def test_what_was_exported_can_be_imported_and_compared(tuned, path, tmp_path, c
     ("words", "message"),
     [
         (["--case", "conv9d"], "bad --case: bad case 'conv9d'"),
+        (["--strategy", "a,b"], "bad strategy name 'a,b': expected a word without commas"),
         ([], "it has no database_workload.json"),
     ],
 )
