@@ -50,7 +50,7 @@ def import_database(folder: Path, cases: Iterable[Case], strategy: str) -> Impor
     results = []
     machines: dict[str, Any] = {}
     taken: set[Tuned] = set()
-    for case in cases:
+    for case in {one.id: one for one in cases}.values():  # given twice, it is one case
         tasks = case.tasks()
         found = [_of_task(records, task.mod) for task in tasks]
         if not any(found):

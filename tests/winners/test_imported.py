@@ -74,6 +74,7 @@ def test_records_of_other_programs_are_left_out(database):
     assert nothing.records == 0 and nothing.result.cases == ()
     twice = import_database(database, [MATMUL, MATMUL], "mine")
     assert (twice.records, twice.left_out) == (imported.records, imported.left_out)
+    assert twice.result.cases == imported.result.cases
 
 
 def test_records_of_another_target_are_a_run_of_their_own(database, tmp_path):
