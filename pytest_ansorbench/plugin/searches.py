@@ -68,6 +68,11 @@ class Searches:
         self._arms = Arms(settings, config.rootpath, lambda: self._session.executor.target)
         learn = settings.files.learn
         self._learning = None if learn is None else LearningFolder(config.rootpath / learn)
+        if self._learning is not None and self._learning.is_cut_short:
+            notes.append(
+                f"{self._learning.path}: its model was cut short, so this session began with the "
+                "shipped one"
+            )
         self._cases: dict[str, Case] = {}
         self._open = dict[str, bool]()  # by test that can go on, whether it was cut short
         self._finished = False

@@ -52,7 +52,7 @@ class ModelKind:
 
         booster = xgboost.Booster()
         try:
-            booster.load_model(bytearray(self._described(path)))
+            booster.load_model(bytearray(_described(path)))
         except (xgboost.core.XGBoostError, OSError, ValueError) as error:
             raise BadModel(
                 f"bad {self.name} {path}: {last_line(error)}; expected a file that "
@@ -72,20 +72,16 @@ class ModelKind:
                 )
         return booster, header
 
-    def _described(self, path: Path) -> bytes:
-        """What a file holds, if its card tells of just that."""
-        content, card = path.read_bytes(), card_beside(path)
-        try:
-            # Cards of earlier versions may have NaN.
-            told = json.loads(card.read_text(encoding="utf-8"))["model"]["sha256"]
-        except (OSError, ValueError, TypeError, LookupError, RecursionError):
-            told = None
-        if told != hashlib.sha256(content).hexdigest():
-            raise ValueError(
-                f"its card, {card.name}, does not tell of this file, as where one of them was cut "
-                "short, changed or left behind"
-            )
-        return content
+
+def is_cut_short(model: Path) -> bool:
+    """Whether a model's card does not tell of it, as where a kill came between the two."""
+    try:
+        _described(model)
+    except ValueError:
+        return True
+    except OSError:
+        return False  # who loads it is told why
+    return False
 
 
 def card_beside(model: Path) -> Path:
@@ -107,6 +103,22 @@ def write_card(card: Mapping[str, Any], model: Path) -> Path:
     path = card_beside(model)
     _write_whole(path, (json.dumps(card, indent=2) + "\n").encode())
     return path
+
+
+def _described(model: Path) -> bytes:
+    """What a file holds, if its card tells of just that."""
+    content, card = model.read_bytes(), card_beside(model)
+    try:
+        # Cards of earlier versions may have NaN.
+        told = json.loads(card.read_text(encoding="utf-8"))["model"]["sha256"]
+    except (OSError, ValueError, TypeError, LookupError, RecursionError):
+        told = None
+    if told != hashlib.sha256(content).hexdigest():
+        raise ValueError(
+            f"its card, {card.name}, does not tell of this file, as where one of them was cut "
+            "short, changed or left behind"
+        )
+    return content
 
 
 def _write_whole(path: Path, content: bytes | bytearray) -> None:

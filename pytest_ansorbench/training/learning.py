@@ -12,6 +12,7 @@ from typing import Any, Final
 from pytest_ansorbench.storage import Past
 from pytest_ansorbench.storage.machine import digest
 from pytest_ansorbench.strategies import Draft, PretrainedModel, Strategy
+from pytest_ansorbench.strategies.model_file import is_cut_short
 from pytest_ansorbench.strategies.program_model import SHIPPED
 from pytest_ansorbench.training.arrays import save_arrays
 from pytest_ansorbench.training.fit_programs import ProgramFitSettings
@@ -36,10 +37,18 @@ class LearningFolder:
     path: Path
 
     @property
+    def is_cut_short(self) -> bool:
+        """Whether a kill, or two sessions at once, left a model without its card."""
+        return is_cut_short(self.path / MODEL)
+
+    @property
     def model(self) -> Path | None:
-        """The user's own model; None while nothing has been learnt."""
+        """The user's own model; None while nothing has been learnt, or if it was cut short.
+
+        What is learnt next makes it anew.
+        """
         model = self.path / MODEL
-        return model if model.is_file() else None
+        return model if model.is_file() and not self.is_cut_short else None
 
     @property
     def samples(self) -> Path:
@@ -56,7 +65,8 @@ class LearningFolder:
 
     def equipped(self, strategy: Strategy) -> Strategy:
         """The strategy with the user's model and experience in place of those that ship."""
-        return strategy if self.model is None else _with(self.model, strategy)
+        model = self.model
+        return strategy if model is None else _with(model, strategy)
 
     def learn(self, past: Past, tasks: Tasks) -> str:
         """Add what a session has measured, make the model anew, and say so in a line.

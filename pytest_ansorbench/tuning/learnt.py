@@ -30,8 +30,9 @@ def equipped(
     """The strategy with what was learnt in a folder.
 
     It is learnt when another case is asked for than last time, or another version of one, from all
-    that the journal has. That takes some milliseconds a program. A call that was stopped goes on
-    with what it began with, also in the cases that it had not come to.
+    that the journal has, and anew if a kill cut it short. That takes some milliseconds a program. A
+    call that was stopped goes on with what it began with, also in the cases that it had not come
+    to.
 
     Args:
         strategy: The strategy; one without a pretrained model stays as it is.
@@ -47,7 +48,8 @@ def equipped(
     asked = {*cases}
     seen = {(one.case, one.version) for one in past.of(CaseEntry)}
     known = asked <= seen if past.finished else bool(asked & seen)
-    if not known or {case for case, _ in asked} != {*past.session.cases}:
+    changed = not known or {case for case, _ in asked} != {*past.session.cases}
+    if changed or learning.is_cut_short:
         progress.note("learning from what was tuned here before")
         try:
             learnt, _, _ = _learn(learning, past).partition(";")

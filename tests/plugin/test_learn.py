@@ -41,6 +41,8 @@ def taught(tmp_path_factory):
     """A project whose bench has learnt, and what that printed."""
     project = Project(tmp_path_factory.mktemp("taught"))
     project.write("test_cases.py", CASES)
+    (project.root / "own").mkdir()
+    project.write("own/draft.ubj", "a session that was killed before it wrote the card")
     with measuring_fast(compiles=False):
         return project, project.bench(*QUICK)
 
@@ -61,6 +63,10 @@ def test_a_bench_adds_its_programs_and_leaves_a_model(taught):
     assert set(shipped) <= set(known)
     assert card["experience"]["trials"] > sum(len(one.throughput) for one in shipped.values())
     assert trees > load_program_model(SHIPPED).booster.num_boosted_rounds()
+
+
+def test_a_model_that_was_cut_short_is_made_anew(taught):
+    assert "own: its model was cut short, so this session began with the shipped" in taught[1].out
 
 
 def test_the_next_bench_begins_with_it_and_adds_to_it(taught, tmp_path):

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from pytest_ansorbench.strategies import Registry, Strategy
+from pytest_ansorbench.strategies.model_file import card_beside
 from pytest_ansorbench.strategies.program_model import SHIPPED
 from pytest_ansorbench.training.learning import MODEL, LearningFolder
 from pytest_ansorbench.training.train_draft import experience_beside
@@ -16,8 +17,8 @@ from pytest_ansorbench.training.train_draft import experience_beside
 
 @pytest.fixture
 def folder(tmp_path: Path) -> LearningFolder:
-    for source in (SHIPPED, experience_beside(SHIPPED)):
-        shutil.copy(source, tmp_path / f"{Path(MODEL).stem}{source.suffix}")
+    for source in (SHIPPED, experience_beside(SHIPPED), card_beside(SHIPPED)):
+        shutil.copy(source, tmp_path / source.name.replace(SHIPPED.stem, Path(MODEL).stem))
     return LearningFolder(tmp_path)
 
 
@@ -45,3 +46,12 @@ def test_others_of_the_users_own_stay(folder: LearningFolder, transfer: Strategy
 
 def test_before_anything_is_learnt_all_stays(tmp_path: Path, transfer: Strategy) -> None:
     assert LearningFolder(tmp_path).equipped(transfer) is transfer
+
+
+def test_a_model_that_was_cut_short_is_none(folder: LearningFolder, transfer: Strategy) -> None:
+    """As where a kill came before its card, or two sessions have learnt at once."""
+    assert folder.conditions["learnt_model"] and not folder.is_cut_short
+    with (folder.path / MODEL).open("ab") as file:
+        file.write(b"of another session")
+    assert folder.is_cut_short and folder.conditions == {"learnt_model": ""}
+    assert folder.equipped(transfer) is transfer

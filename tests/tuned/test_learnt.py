@@ -21,7 +21,7 @@ PRODUCT = BatchMatmul(batch=1, m=16, n=16, k=16)
 ANOTHER = BatchMatmul(batch=1, m=16, n=16, k=8)
 
 
-def test_a_strategy_with_experience_gets_that_of_other_cases(place):
+def test_a_strategy_with_experience_gets_that_of_other_cases(place, monkeypatch):
     assert place.quickly("models:product", "--trials", "8") == 0
     told, shown = [], Recording()
     transfer = Registry().get("draft+transfer")
@@ -37,6 +37,11 @@ def test_a_strategy_with_experience_gets_that_of_other_cases(place):
     random = Registry().get("random")
     assert equipped(random, past, [other], place.out, shown, told.append) is random
     assert len(told) == len(shown.notes) == shown.cleared == 2
+    equipped(*asked)
+    assert len(told) == 2
+    monkeypatch.setattr("pytest_ansorbench.tuning.learnt._learn", lambda *_: "learnt: planted")
+    (place.out / "learnt" / "draft.card.json").unlink()  # as a kill leaves it
+    assert equipped(*asked) is transfer and told[2:] == ["learnt: planted"]
 
 
 def test_a_journal_that_has_grown_is_learnt_from_once(place):
