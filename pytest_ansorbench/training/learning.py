@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from pytest_ansorbench.storage import Past
 from pytest_ansorbench.storage.machine import digest
+from pytest_ansorbench.storage.numbered import stored_name
 from pytest_ansorbench.strategies import Draft, PretrainedModel, Strategy
 from pytest_ansorbench.strategies.model_file import is_cut_short
 from pytest_ansorbench.strategies.program_model import SHIPPED
@@ -77,7 +78,7 @@ class LearningFolder:
         session = _name_of(past)
         added = 0
         for index, programs in enumerate(programs_of(past, tasks)):
-            name = re.sub(r"[^\w.-]", "-", f"{session}-{index:03d}-{programs.task}")[:120]
+            name = stored_name(f"{session}-{index:03d}-{programs.task}")
             save_arrays(programs, self.samples / f"{name}.npz")
             added += len(programs.latencies_s)
         if not added:

@@ -85,8 +85,9 @@ def test_sessions_of_one_second_are_kept_apart(taught, tmp_path):
     past = read_journal(path)
     beside = replace(past, path=path.with_name("0002.jsonl.gz"))
     folder = LearningFolder(tmp_path)
+    tasks = [replace(task, name="矩" * 80) for task in CASE.tasks()]  # 240 bytes
     for one, files in ((past, 1), (beside, 2), (beside, 2)):
-        folder.learn(one, lambda _: CASE.tasks())
+        folder.learn(one, lambda _: tasks)
         assert len([*folder.samples.iterdir()]) == files
 
 
