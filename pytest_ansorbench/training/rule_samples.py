@@ -137,12 +137,13 @@ def collect(
     folder.mkdir(parents=True, exist_ok=True)
     paths = {case.id: folder / f"{case.id}.npz" for case in cases}
     data = {name: load_samples(path) for name, path in paths.items() if path.exists()}
+    ours, seeded = f"{asked}, seed={seed}", f", seed={seed}, "
     for known in {one.settings for one in data.values()}:
-        if not (known.startswith(f"{asked}, ") and known.endswith(ending)):
-            _require_equal(folder, {known, asked + ending})
+        if not (known.startswith(f"{asked}, ") and seeded in known and known.endswith(ending)):
+            _require_equal(folder, {known, ours + ending})
     if missing := [case for case in cases if case.id not in data]:
         with local_engine(target, EngineSettings()) as engine:
-            settings = f"{asked}, seed={seed}, target={engine.target}"
+            settings = f"{ours}, target={engine.target}"
             _require_equal(folder, {*(one.settings for one in data.values()), settings})
             for index, case in enumerate(missing, start=1):
                 started_s = time.monotonic()

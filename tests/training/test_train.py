@@ -147,11 +147,12 @@ def test_samples_collected_otherwise_are_refused(trained, tmp_path, capsys):
         ["--trials", "80"],
         ["--programs", "11"],
         ["--draws", "20"],
+        ["--seed", "5"],
         ["--target", '{"kind": "llvm", "mcpu": "haswell", "num-cores": 1}'],
     ],
     ids=lambda words: words[0],
 )
-def test_samples_of_another_effort_or_target_are_refused(trained, capsys, words):
+def test_samples_of_another_effort_seed_or_target_are_refused(trained, capsys, words):
     assert train(trained, *QUICK, *words, output="other.ubj") == 2
     err = capsys.readouterr().err
     assert "trials=8, round_trials=32, programs=10, draws=2, seed=0" in err
