@@ -91,7 +91,7 @@ def _add_output(parser: argparse.ArgumentParser, meaning: str) -> None:
 
 def _start(given: argparse.Namespace, *beside: Path, read: Iterable[Path] = ()) -> str:
     """Check seed and what will be written, and give the command line, for the model's card."""
-    from pytest_ansorbench.strategies.model_file import card_beside
+    from pytest_ansorbench.strategies.model_file import card_beside, is_cut_short
 
     output: Path = given.output
     if given.seed < 0:
@@ -99,6 +99,12 @@ def _start(given: argparse.Namespace, *beside: Path, read: Iterable[Path] = ()) 
     if output.suffix not in (".ubj", ".json"):
         raise Refusal(f"bad output {str(output)!r}: expected a .ubj or .json file")
     check_outputs([output, card_beside(output), *beside], read)
+    other = output.with_suffix(".json" if output.suffix == ".ubj" else ".ubj")
+    if other.is_file() and not is_cut_short(other):
+        raise Refusal(
+            f"bad output {str(output)!r}: its card would replace that of {other.name}; expected "
+            f"another name, e.g. new-{output.name}"
+        )
     gc.enable()  # training is long, and makes garbage
     return shlex.join(["ansor-bench", *sys.argv[1:]])
 

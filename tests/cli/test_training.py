@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_ansorbench.cli import main, make_parser
+from pytest_ansorbench.strategies.model_file import file_facts, write_card
 from pytest_ansorbench.training import HELD_OUT, TRAINING
 
 ONE, OTHER = TRAINING[0].id, HELD_OUT[0].id
@@ -51,6 +52,16 @@ def test_nothing_is_collected_for_a_model_that_cannot_be_written(tmp_path, capsy
     assert main(["train-rules", *words]) == 2
     assert "rules.card.json': expected a file, not a folder" in capsys.readouterr().err
     assert not (tmp_path / "samples").exists()
+
+
+@pytest.mark.parametrize("words", [["train-rules"], ["train-draft", "--from", "0001.jsonl"]])
+def test_the_card_of_another_model_is_not_written_over(tmp_path, capsys, words):
+    other = tmp_path / "mine.json"
+    other.write_text("a model")
+    write_card({"model": file_facts(other)}, other)
+    assert main([*words, "-o", str(tmp_path / "mine.ubj")]) == 2
+    told = "mine.ubj': its card would replace that of mine.json; expected another name, e.g. new-"
+    assert told in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
