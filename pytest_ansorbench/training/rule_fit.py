@@ -96,7 +96,8 @@ def changeable(data: Sequence[Samples]) -> list[Samples]:
     """The workloads that rules can change; of an element-wise chain on a CPU they cannot."""
     found = [samples for samples in data if samples.mutable.any()]
     if not found:
-        raise ValueError("bad workloads: no mutation rule can change any of their programs")
+        names = ", ".join(samples.case for samples in data)
+        raise ValueError(f"bad workloads {names}: no mutation rule can change their programs")
     return found
 
 

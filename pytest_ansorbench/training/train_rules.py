@@ -37,7 +37,12 @@ def train_rules(
     seed: int,
     say: Callable[[str], None],
 ) -> dict[str, Any]:
-    """Fit, judge, write model and card; `command` is for the card, which is returned."""
+    """Fit, judge, write model and card; `command` is for the card, which is returned.
+
+    Raises:
+        ValueError: There is nothing to fit to, or to judge by; nothing is written then.
+    """
+    changeable(held_out)
     settings = FitSettings(seed=seed)
     model = fit(training, settings)
     output.parent.mkdir(parents=True, exist_ok=True)

@@ -8,6 +8,7 @@ from importlib import metadata
 import numpy as np
 import pytest
 
+from pytest_ansorbench.training import train_rules
 from pytest_ansorbench.training.cards import cross_predict, library_versions
 from pytest_ansorbench.training.rule_fit import FitSettings, evaluate, fit
 from tests.training.samples import RULES, make_samples
@@ -41,10 +42,17 @@ def test_scores_lie_between_what_one_rule_gains_and_the_best_in_hindsight(model)
 def test_workloads_that_no_rule_can_change_are_left_out(model):
     chain = make_samples("chain", mutable=False)
     assert scored(model, [make_samples(seed=3), chain]) == scored(model, [make_samples(seed=3)])
-    with pytest.raises(ValueError, match="no mutation rule can change any"):
+    with pytest.raises(ValueError, match="no mutation rule can change their"):
         scored(model, [chain])
-    with pytest.raises(ValueError, match="no mutation rule can change any"):
+    with pytest.raises(ValueError, match="no mutation rule can change their"):
         fit([chain], QUICK)
+
+
+def test_a_model_that_cannot_be_judged_is_not_written(tmp_path):
+    chain = make_samples("chain", mutable=False)
+    with pytest.raises(ValueError, match="bad workloads chain: no mutation rule can change"):
+        train_rules([make_samples()], [chain], tmp_path / "m.ubj", command="", seed=0, say=print)
+    assert not [*tmp_path.iterdir()]
 
 
 def test_different_rules_cannot_be_learnt_together():
