@@ -193,7 +193,7 @@ def _train_draft(given: argparse.Namespace) -> int:
     except (ValueError, OSError) as error:
         raise Refusal(str(error)) from None
     except KeyboardInterrupt:
-        print(f"{INTERRUPTED}; nothing was written", file=sys.stderr)
+        print(f"{INTERRUPTED}; the same command starts anew", file=sys.stderr)
         return UNDECIDED
     return HOLDS
 

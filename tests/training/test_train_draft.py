@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -170,6 +171,18 @@ def test_the_command_writes_a_model_and_its_card(folder, capsys):
     assert card["experience"]["bytes"] == (folder / "m.npz").stat().st_size
     assert set(Experience(path=folder / "m.npz").known()) == {"two", "three"}
     assert load_program_model(folder / "m.ubj").predict(made_up(9).features).shape == (120,)
+
+
+def test_an_interrupt_does_not_deny_what_it_leaves(tmp_path, tasks, capsys, monkeypatch):
+    def interrupted(card, model):
+        raise KeyboardInterrupt
+
+    module = "pytest_ansorbench.training.train_draft"  # whose name a function of the package has
+    monkeypatch.setattr(sys.modules[module], "write_card", interrupted)
+    save_arrays(tasks[0], tmp_path / "one.npz")
+    assert train(tmp_path, "--trees", "1") == 3
+    assert (tmp_path / "m.ubj").exists() and (tmp_path / "m.npz").exists()
+    assert capsys.readouterr().err == "ansor-bench: interrupted; the same command starts anew\n"
 
 
 def test_other_arrays_in_a_folder_are_passed_over(folder):
