@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,6 +16,7 @@ from pytest_ansorbench.workloads.signature import (
     arguments_of,
     buffer_of,
     buffers_of,
+    is_choice,
     is_load,
     is_store,
     nodes,
@@ -34,6 +35,7 @@ _FEW: Final = 0.01
 """One in a hundred thousand was seen of a 3 x 3 convolution of 64 channels."""
 _STEP: Final = 2.0**-8
 """What a layer's steps add to the error of a network, relative to its outputs."""
+_CONDITIONS: Final = ("EQ", "NE", "LT", "LE", "GT", "GE", "And", "Or", "Not")
 
 
 @dataclass(frozen=True)
@@ -104,35 +106,92 @@ def task_inputs(mod: IRModule, outputs: int | None = None) -> list[Input]:
     return described[: -(outputs or outputs_of(mod))]
 
 
-def index_bounds(mod: IRModule) -> list[int | None]:
-    """Of each argument that is used as an index, how many elements there are to be indexed.
+def index_bounds(mod: IRModule, of_last: int | None = None) -> list[int | None]:
+    """Of each argument that is used as an index, one more than the largest that it may be.
 
-    What whole numbers are made into before, as by a copy, is bounded as they are.
+    What becomes an index later, as by a copy or by adding a constant, is bounded so that it stays
+    within what is indexed. Where that is not known, as of a sum, the bound is 1: zeros.
+
+    Args:
+        mod: The program.
+        of_last: The bound of its last argument, an output that is used as an index elsewhere.
     """
     main = mod["main"]
     accesses = [node for node in nodes(main.body) if is_load(node) or is_store(node)]
+    stores = [*filter(is_store, accesses)]
     uses = [
-        (buffer_of(inner), _number(extent))
+        use
         for node in accesses
         for index, extent in zip(node.indices, buffer_of(node).shape, strict=True)
-        for inner in filter(is_load, nodes(index))
+        for use in _made_of(index, _number(extent), stores)
     ]
-    for node in filter(is_store, reversed(accesses)):
-        extents = {extent for buffer, extent in uses if same_buffer(buffer, node.buffer)}
-        made_of = [buffer_of(inner) for inner in nodes(node.value) if is_load(inner)]
-        whole = [buffer for buffer in made_of if "int" in str(buffer.dtype)]
-        uses += [(buffer, extent) for buffer in whole for extent in extents]
+    if of_last is not None:
+        uses.append((buffers_of(main)[-1][1], of_last))
+    for node in reversed(stores):
+        bounds = {bound for buffer, bound in uses if same_buffer(buffer, node.buffer)}
+        made_of = [use for bound in bounds for use in _made_of(node.value, bound, stores)]
+        uses += [(buffer, bound) for buffer, bound in made_of if "int" in str(buffer.dtype)]
     return [
         min(
             (
-                extent
-                for buffer, extent in uses
-                if argument is not None and extent is not None and same_buffer(buffer, argument)
+                bound
+                for buffer, bound in uses
+                if argument is not None and same_buffer(buffer, argument)
             ),
             default=None,
         )
         for _, argument in buffers_of(main)
     ]
+
+
+def _made_of(number: Any, bound: int | None, stores: Sequence[Any]) -> Iterator[tuple[Any, int]]:
+    """The buffers that a number is made of, with the bounds that keep the number below its own.
+
+    What only negative numbers are made into sets none.
+    """
+    kind = type(number).__name__
+    if bound is None or bound < 1 or kind in _CONDITIONS:
+        return
+    if is_load(number):
+        yield buffer_of(number), bound
+    elif kind == "Cast":
+        yield from _made_of(number.value, bound, stores)
+    elif kind in ("Min", "Max"):
+        for part in (number.a, number.b):
+            yield from _made_of(part, bound, stores)
+    elif kind == "Add" and (added := _constant(number.b)) is not None and added >= 0:
+        yield from _made_of(number.a, bound - added, stores)
+    elif kind == "Select" or (hasattr(number, "args") and is_choice(number)):
+        condition, chosen, other = (
+            (number.condition, number.true_value, number.false_value)
+            if kind == "Select"
+            else number.args
+        )
+        if not _is_negative(other, condition, stores):
+            yield from _made_of(chosen, bound, stores)
+        yield from _made_of(other, bound, stores)
+    else:
+        most = bound if kind in ("Mod", "FloorMod") else 1
+        yield from ((buffer_of(part), most) for part in nodes(number) if is_load(part))
+
+
+def _is_negative(number: Any, condition: Any, stores: Sequence[Any]) -> bool:
+    """Whether a condition, or what is read there, is that a number read is below 0."""
+    read = [buffer_of(part) for part in nodes(condition) if is_load(part)]
+    written = (
+        store.value for store in stores if any(same_buffer(store.buffer, one) for one in read)
+    )
+    return is_load(number) and any(
+        type(one).__name__ == "LT"
+        and _constant(one.b) == 0
+        and is_load(one.a)
+        and same_buffer(buffer_of(one.a), buffer_of(number))
+        for one in (condition, *written)
+    )
+
+
+def _constant(number: Any) -> int | None:
+    return int(number.value) if type(number).__name__ == "IntImm" else None
 
 
 def moved_elements(mod: IRModule, inputs: Sequence[NDArray[Any]]) -> list[int]:

@@ -227,7 +227,7 @@ def _parts(node: Any) -> Iterator[tuple[Any, bool]]:
         surely = name not in _EITHER.get(type(node).__name__, ())
         parts = child if name in ("iter_values", "indices", "args", "vectors", "seq") else (child,)
         for place, part in enumerate(parts):
-            yield part, surely and not (name == "args" and place > 0 and _is_choice(node))
+            yield part, surely and not (name == "args" and place > 0 and is_choice(node))
 
 
 def _events(main: PrimFunc) -> Iterator[_Event]:
@@ -277,6 +277,6 @@ def _buffer(access: Any, views: Sequence[tuple[Any, Any]]) -> Any:
     return found
 
 
-def _is_choice(call: Any) -> bool:
+def is_choice(call: Any) -> bool:
     """Whether a call computes one of its arguments only, as its first one says."""
     return str(getattr(call.op, "name", "")).endswith("if_then_else")

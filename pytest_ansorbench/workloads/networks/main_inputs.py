@@ -32,7 +32,7 @@ def main_inputs(program: IRModule, weights: int) -> list[Input]:
 def _bounds(program: IRModule) -> dict[Expr, int]:
     """Of each value that is used as an index, how many elements there are to be indexed.
 
-    What becomes an index after it was cast or moved is one as well.
+    What becomes an index later is one as well.
     """
     from tvm import IRModule
     from tvm.relax import Var
@@ -40,12 +40,10 @@ def _bounds(program: IRModule) -> dict[Expr, int]:
     found: dict[Expr, int] = {}
     for variable, call in reversed([*tir_calls(program)]):
         mod = IRModule({"main": program[call.args[0]]})
-        bounds = index_bounds(mod)
-        becomes = found.get(variable) if len(bounds) == len(call.args[1]) + 1 else None
+        bounds = index_bounds(mod, found.get(variable))
         for argument, bound in zip(call.args[1], bounds, strict=False):  # outputs
-            if not isinstance(argument, Var) or "int" not in str(type_of(argument).dtype):
+            if bound is None or not isinstance(argument, Var):
                 continue
-            known = [one for one in (bound, becomes, found.get(argument)) if one is not None]
-            if known:
-                found[argument] = min(known)
+            if "int" in str(type_of(argument).dtype):
+                found[argument] = min(bound, found.get(argument, bound))
     return found
