@@ -11,6 +11,7 @@ from pytest_ansorbench.workloads import (
     ImportedNetwork,
     ImportFailed,
     UnknownCase,
+    from_onnx,
     packed,
     winograd,
 )
@@ -78,6 +79,12 @@ def test_a_model_is_rewritten_unless_it_has_a_rewrite_of_its_own(tmp_path):
     model = case_of(tmp_path / "mine.onnx", rewrite=winograd)
     assert model.rewrite is winograd and case_of(model, rewrite=packed).rewrite is winograd
     assert case_of(PRODUCT, rewrite=winograd) is PRODUCT
+
+
+def test_a_rewrite_is_no_name(tmp_path):
+    message = "bad network 'mine': bad rewrite 'winograd': expected a function, e.g. workloads.win"
+    with pytest.raises(ImportFailed, match=message):
+        from_onnx(tmp_path / "mine.onnx", rewrite="winograd")
 
 
 def test_files_are_models_by_their_endings(tmp_path):

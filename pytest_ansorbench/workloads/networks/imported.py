@@ -72,6 +72,13 @@ class ImportedNetwork:
     inputs: GivenInputs | None = None
     rewrite: Rewrite | None = None
 
+    def __post_init__(self) -> None:
+        if self.rewrite is not None and not callable(self.rewrite):
+            raise ImportFailed(
+                f"bad network {self.id!r}: bad rewrite {self.rewrite!r}: expected a function, e.g. "
+                "workloads.winograd"
+            )
+
     def __str__(self) -> str:
         return self.id
 
