@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tvm.tirx import PrimFunc
 
 Reference = Callable[..., Any]
-"""A function in NumPy: input arrays in, the output out, or a tuple of several outputs."""
+"""A function in NumPy: input arrays in, the output out, or a tuple or list of several."""
 
 
 def from_te(
@@ -149,6 +149,9 @@ class OwnOperator:
             # A reference may work in place.
             found = reference(*(array.copy() for array in inputs))
             several = found if isinstance(found, tuple) else (found,)
+            if isinstance(found, list):  # which may be a single output
+                alike = len({np.shape(one) for one in found}) == 1
+                several = (found,) if alike and len(arguments) == 1 else tuple(found)
             self._require_shapes([np.shape(one) for one in several], arguments)
             return tuple(
                 np.asarray(one).astype(dtype)

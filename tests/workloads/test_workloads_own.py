@@ -64,8 +64,9 @@ def test_a_tensor_expression_is_a_case_of_one_task():
     np.testing.assert_allclose(output, *task.check.expected, rtol=1e-6)
 
 
-def test_several_outputs_are_a_tuple():
-    case = workloads.from_te("rows", row_sums, lambda x: (x.sum(axis=1), 2 * x))
+@pytest.mark.parametrize("several", [tuple, list])
+def test_several_outputs_are_a_tuple_or_a_list(several):
+    case = workloads.from_te("rows", row_sums, lambda x: several([x.sum(axis=1), 2 * x]))
     [task] = case.tasks()
     assert len(task.check.expected) == len(task.check.rtol) == len(task.check.atol) == 2
     for output, expected in zip(computed(task), task.check.expected, strict=True):
@@ -172,8 +173,12 @@ def test_tensors_that_make_no_program_are_refused_with_the_cause(made, cause):
 
 @pytest.mark.parametrize(
     "reference, shapes",
-    [(lambda x, y: x[0], r"\(8,\)"), (lambda x, y: (x, y), r"\(4, 8\), \(4, 8\)")],
-    ids=["shape", "number"],
+    [
+        (lambda x, y: x[0], r"\(8,\)"),
+        (lambda x, y: (x, y), r"\(4, 8\), \(4, 8\)"),
+        (lambda x, y: [x, x[0]], r"\(4, 8\), \(8,\)"),
+    ],
+    ids=["shape", "number", "list"],
 )
 def test_a_reference_of_another_shape_is_refused(reference, shapes):
     message = rf"the reference of 'x' returns outputs of the shapes {shapes}; expected \(4, 8\)"
