@@ -82,7 +82,8 @@ class Rounding:
 
 
 def _kinds(regions: Iterable[Any]) -> set[np.dtype[Any]]:
-    return {np.dtype(str(buffer_of(region).dtype)) for region in regions}
+    """Data types; of vectors, e.g. `float32x4`, those of their elements."""
+    return {np.dtype(str(buffer_of(region).dtype).partition("x")[0]) for region in regions}
 
 
 def flops_of(mod: IRModule) -> int:

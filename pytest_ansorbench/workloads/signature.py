@@ -51,9 +51,9 @@ def check_program(mod: IRModule, name: str) -> None:
         name: What errors call it, e.g. `'conv1d'`.
 
     Raises:
-        BadProgram: An argument is a scalar, or has a shape that is not known; there is
-            nothing to tune; a loop is as long as values say; it reads what is not there; an output
-            is read before it is written, or is not among the last.
+        BadProgram: An argument is a scalar, or has vectors as elements or a shape that is not
+            known; there is nothing to tune; a loop is as long as values say; it reads what is not
+            there; an output is read before it is written, or is not among the last.
     """
     main = _main(mod, name)
     for place, (argument, buffer) in enumerate(buffers_of(main)):
@@ -61,6 +61,11 @@ def check_program(mod: IRModule, name: str) -> None:
             raise BadProgram(
                 f"argument {place} of {name}, {argument!r}, is a scalar, and kernels are called "
                 "with tensors; make it a tensor of one element, or a constant"
+            )
+        if "x" in (dtype := str(buffer.dtype)):
+            raise BadProgram(
+                f"argument {place} of {name}, {argument!r}, has vectors as elements, {dtype}, "
+                "which NumPy has not; give it one more axis"
             )
         if unknown := [str(extent) for extent in buffer.shape if not hasattr(extent, "value")]:
             raise BadProgram(

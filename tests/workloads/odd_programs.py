@@ -24,6 +24,21 @@ def scalar_argument():
 
 
 @functools.cache
+def vectors():
+    """Elements are vectors of four numbers."""
+    from tvm.script import tirx as T
+
+    @T.prim_func(s_tir=True)
+    def main(x: T.Buffer((8,), "float32x4"), y: T.Buffer((8,), "float32x4")):
+        for i in range(8):
+            with T.sblock("double"):
+                vi = T.axis.spatial(8, i)
+                y[vi] = x[vi] + x[vi]
+
+    return main
+
+
+@functools.cache
 def symbolic_length():
     """N is known at run time only."""
     from tvm.script import tirx as T

@@ -8,6 +8,7 @@ from pytest_ansorbench.workloads import (
     check_program,
     outputs_of,
 )
+from pytest_ansorbench.workloads.dataflow import Rounding
 from tests.workloads import odd_programs
 
 
@@ -72,6 +73,8 @@ def test_every_task_of_a_network_has_one_output_and_can_be_tuned():
 BAD = {
     odd_programs.scalar_argument: "argument 1 of 'x', 'a', is a scalar, and kernels are called "
     "with tensors; make it a tensor of one element, or a constant",
+    odd_programs.vectors: "argument 0 of 'x', 'x', has vectors as elements, float32x4, which NumPy "
+    "has not; give it one more axis",
     odd_programs.symbolic_length: "the shape of argument 0 of 'x', 'x', depends on n; give it a "
     "number, e.g. by `prim_func.specialize`",
     odd_programs.adds_to_its_output: "argument 2 of 'x', 'y', is an output that is read before it "
@@ -95,6 +98,10 @@ def test_what_cannot_be_tuned_is_told_in_a_sentence(made):
     with pytest.raises(BadProgram) as refused:
         check_program(module(made()), "'x'")
     assert str(refused.value) == BAD[made]
+
+
+def test_vectors_are_rounded_as_their_elements():
+    assert Rounding.of(module(odd_programs.vectors())) == Rounding(2.0**-23)
 
 
 def test_what_is_read_has_to_be_there():
