@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Final
 
 from pytest_ansorbench.records import CaseResult
-from pytest_ansorbench.report.cells import Cell, Number, Ratio, Text, known, mark
+from pytest_ansorbench.report.cells import Cell, Number, Ratio, Text, known, mark, plain_ratio
 from pytest_ansorbench.report.curves import curves_then_and_now
 from pytest_ansorbench.report.gates import change_sentence
 from pytest_ansorbench.report.sections import (
@@ -22,6 +23,7 @@ from pytest_ansorbench.report.sections import (
 )
 from pytest_ansorbench.stats.changes import CaseChanges, Change, same_case
 from pytest_ansorbench.stats.criteria import Criteria
+from pytest_ansorbench.stats.figures import FIGURES
 
 _COLUMNS: Final = (
     Column("case", "case", kind="words"),
@@ -68,12 +70,16 @@ def changes_notes(changes: Sequence[CaseChanges], any_machine: str) -> Lines:
 
 
 def _row(change: Change) -> tuple[Cell, ...]:
+    def figure(value: float) -> Cell:
+        is_ratio = FIGURES[change.metric].subject == "challenger"
+        return plain_ratio(value) if is_ratio and math.isinf(value) else Number.of(value)
+
     return (
         Text(change.case),
         Text(change.strategy),
         Text(change.metric),
-        known(change.before, Number.of),
-        known(change.after, Number.of),
+        known(change.before, figure),
+        known(change.after, figure),
         Ratio(change.ratio),
         mark(change.gate.outcome if change.gate else None),
     )

@@ -40,6 +40,12 @@ def test_a_row_per_figure_with_before_now_and_verdict() -> None:
     assert lines[3].endswith("  -")
 
 
+def test_a_ratio_to_what_has_no_kernel_is_infinite_and_no_time() -> None:
+    lost = Change("conv2d|x", "fast", "throughput_ratio", 1.2, math.inf, WORSE, None)
+    line = lines_of(changes_table([CaseChanges("conv2d|x", (lost,))]))[2]
+    assert line.split()[3:5] == ["1.2", "inf"]
+
+
 def test_sentences_name_what_is_not_kept_and_what_was_not_compared() -> None:
     assert lines_of(changes_notes([FOUND, NEW], "--any-machine")) == [
         "conv2d|x, fast: search_ratio now over before = 1.50 [1.20, 1.90] exceeds the limit 1.05: "
