@@ -211,11 +211,12 @@ def _draw_forest(axes: Axes, forest: Forest, look: Look) -> None:
     axes.axvline(1.0, color=look.ink, linewidth=0.8)
     if forest.limit is not None:
         axes.axvline(forest.limit, color=look.ink, linewidth=0.8, linestyle="--")
+        at = min(max(forest.limit, low), high)
         axes.annotate(
-            f"limit {forest.limit:g}",
-            (forest.limit, 1.0),
+            f"limit {forest.limit:g}{'' if at == forest.limit else ', beyond'}",
+            (at, 1.0),
             xycoords=("data", "axes fraction"),
-            ha="center",
+            ha="center" if at == forest.limit else "left" if at == low else "right",
             va="bottom",
         )
     axes.set_xscale("log")
@@ -225,8 +226,12 @@ def _draw_forest(axes: Axes, forest: Forest, look: Look) -> None:
     axes.set_ylim(0.6 - len(forest.rows), 0.6)
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.xaxis.set_minor_formatter(NullFormatter())
-    ticks = [t for t in (0.02, 0.05, 0.1, 0.2, 0.5, 0.8, 1, 1.25, 2, 5, 10, 20) if low <= t <= high]
-    axes.set_xticks(ticks)
+    ticks = [0.01, 0.1, 1, 10, 100]
+    if high < 100 * low:  # labels have no room on a longer axis
+        ticks += [0.02, 0.05, 0.2, 0.5, 2, 5, 20, 50]
+    if high < 10 * low:
+        ticks += [0.8, 1.25]
+    axes.set_xticks([tick for tick in sorted(ticks) if low <= tick <= high])
     # Labels of rows leave room on the left.
     axes.set_xlabel(_label(forest.ratio), loc="right")
 

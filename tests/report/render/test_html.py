@@ -121,6 +121,18 @@ def test_bounds_and_what_is_beyond_the_axis_have_arrows() -> None:
     assert [one for one in markers if one != "None"] == [*"s><>D><>"]
 
 
+def test_ticks_do_not_overlap_and_a_limit_beyond_the_axis_is_told_at_its_end() -> None:
+    near, far = (Interval("conv", Estimate(value, value, value)) for value in (0.5, 0.05))
+    ticks = {0.9: [0.5, 0.8, 1.0], 5.0: [0.5, 1.0, 2.0, 5.0]}
+    for limit, expected in ticks.items():
+        [axes] = draw(Forest(Axis("S"), (near,), limit), PRINT).axes
+        assert [*axes.get_xticks()] == expected
+    [axes] = draw(Forest(Axis("S"), (far,), limit=250.0), PRINT).axes
+    assert [*axes.get_xticks()] == [0.1, 1.0, 10.0, 100.0]
+    [text] = axes.texts
+    assert (text.get_text(), text.xy[0]) == ("limit 250, beyond", 100.0)
+
+
 def test_every_figure_has_its_words_and_its_numbers() -> None:
     text = page(CHART)
     assert (
