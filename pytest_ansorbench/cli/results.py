@@ -263,6 +263,7 @@ def _compare(given: argparse.Namespace) -> int:
 
 def _merge(given: argparse.Namespace) -> int:
     from pytest_ansorbench.report.render.text import printable
+    from pytest_ansorbench.report.wording import counted
     from pytest_ansorbench.stats.judging import judge_result
     from pytest_ansorbench.storage import write_result
 
@@ -272,8 +273,9 @@ def _merge(given: argparse.Namespace) -> int:
     with judging(*read):
         judged = judge_result(merged)
     write_result(replace(merged, cases=judged.cases, suites=judged.suites), given.output)
-    runs = sum(len(case.runs) for case in judged.cases)
-    print(f"{given.output}: {len(judged.cases)} cases, {runs} runs from {len(read)} results")
+    cases = counted(len(judged.cases), "case")
+    runs = counted(sum(len(case.runs) for case in judged.cases), "run")
+    print(f"{given.output}: {cases}, {runs} from {counted(len(read), 'result')}")
     missing = merged.shards.missing if merged.shards is not None else ()
     if missing:
         shards = "shard" if len(missing) == 1 else "shards"

@@ -110,7 +110,7 @@ def test_cases_without_any_run_are_named(saved):
 def test_a_part_without_work_is_there_all_the_same(saved):
     list(run_parts(saved, 6, "--ansor-case=a"))
     outcome = merge(saved, *(f"{index}.json" for index in range(1, 7)))
-    assert (outcome.code, outcome.out) == (0, "all.json: 1 cases, 10 runs from 6 results\n")
+    assert (outcome.code, outcome.out) == (0, "all.json: 1 case, 10 runs from 6 results\n")
 
 
 def test_parts_are_balanced_by_recorded_seconds(saved):
