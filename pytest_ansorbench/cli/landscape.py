@@ -253,7 +253,7 @@ def _replay(given: argparse.Namespace) -> int:
 
 
 def _strategies(text: str) -> list[Strategy]:
-    names = text.split(",")
+    names = [name.strip() for name in text.split(",")]
     if len(set(names)) < len(names):
         raise Refusal(f"bad --strategy {text!r}: expected each once, e.g. draft,autotvm")
     return strategies_given(names)

@@ -110,7 +110,8 @@ def _import(given: argparse.Namespace) -> int:
     from pytest_ansorbench.workloads import OPERATORS, UnknownCase, get
 
     try:
-        cases = [get(name) for name in given.case.split(",")] if given.case else OPERATORS
+        names = given.case.split(",") if given.case else ()
+        cases = [get(name.strip()) for name in names] or OPERATORS
     except UnknownCase as error:
         raise Refusal(f"bad --case: {error}") from None
     check_name(given.strategy)

@@ -62,7 +62,9 @@ def _tournament(given: argparse.Namespace) -> int:
         criteria = _criteria(results, given.goal)
         contests = contests_of([*results.values()], criteria)
         known = sorted({arm for contest in contests for arm in contest.arms})
-        arms = known if given.strategy is None else given.strategy.split(",")
+        arms = known
+        if given.strategy is not None:
+            arms = [name.strip() for name in given.strategy.split(",")]
         contests = tuple(of for one in contests if (of := one.of(arms)).arms)
         for name, wanted, choice in (
             *(("--strategy", arm, known) for arm in arms),

@@ -156,7 +156,7 @@ def _workloads(wanted: str | None) -> tuple[Sequence[Operator], Sequence[Operato
 
     if wanted is None:
         return TRAINING, HELD_OUT
-    ids = wanted.split(",")
+    ids = [name.strip() for name in wanted.split(",")]
     known = [workload.id for workload in (*TRAINING, *HELD_OUT)]
     for wanted_id in ids:
         if wanted_id not in known:

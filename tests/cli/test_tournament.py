@@ -82,7 +82,7 @@ def test_many_arms_have_pairs_with_one_of_them_and_a_row_for_each_curve(told):
     assert "28 more pairs in other formats" in text
     assert "after trials" not in text and "\ntrials " in text
     assert "more pairs" not in told(result, words=["--format", "csv"])
-    chosen = told(result, words=["--strategy", "arm1,arm2"])
+    chosen = told(result, words=["--strategy", "arm1, arm2"])
     assert column(standings(chosen), "strategy") == ["arm1", "arm2"]
 
 
