@@ -105,7 +105,7 @@ def performance_profile(ratios: Sequence[float], at: Floats) -> Floats:
     """Share of contests in which kernels are at most so many times slower than the fastest.
 
     Dolan and Moré 2002, https://doi.org/10.1007/s101070100263. `ratios` are 1 where they are the
-    fastest, and infinite where there is no kernel: at infinity it is the share that have one.
+    fastest, and infinite where a run has no kernel: at infinity it is the share without such runs.
     """
     finite = np.sort([ratio for ratio in ratios if math.isfinite(ratio)])
     shares: Floats = np.searchsorted(finite, at, side="right") / len(ratios)
@@ -117,7 +117,7 @@ def ratios_to_fastest(
 ) -> Mapping[str, Sequence[float]]:
     """How many times slower the final kernels of each are than the fastest, contest by contest.
 
-    Of the arms, which are in all of them, and of baselines that are; infinity where there is no
+    Of the arms, which are in all of them, and of baselines that are; infinity where a run has no
     kernel.
     """
     speeds = [throughputs(contest) for contest in contests]
