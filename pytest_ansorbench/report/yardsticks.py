@@ -13,7 +13,7 @@ from pytest_ansorbench.records import (
 )
 from pytest_ansorbench.report.peers import named, peer_latency_s, peers_of
 from pytest_ansorbench.report.sections import Level, Lines
-from pytest_ansorbench.report.wording import throughput_text
+from pytest_ansorbench.report.wording import plain_text, throughput_text
 from pytest_ansorbench.stats.roofline import roof_of_run
 
 
@@ -41,7 +41,8 @@ def _peak(peak: MachinePeak) -> str:
 
 def _bandwidth(one: Bandwidth) -> str:
     level = f"{one.level} " if one.level else ""
-    return f"{one.working_set_bytes / 1e6:.3g} MB {level}{throughput_text(one.gbytes_per_s)}"
+    size = plain_text(one.working_set_bytes / 1e6, ".3g")
+    return f"{size} MB {level}{throughput_text(one.gbytes_per_s)}"
 
 
 def _told(bandwidths: Sequence[Bandwidth]) -> Sequence[Bandwidth]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from pytest_ansorbench.records import CaseResult, Peer
+from pytest_ansorbench.report.wording import plain_text
 from pytest_ansorbench.storage import Past
 from pytest_ansorbench.storage.entries import CaseEntry
 from pytest_ansorbench.tuning.journals import outcomes
@@ -41,10 +42,10 @@ def fastest_result(case: CaseResult, ended: Iterable[CaseResult]) -> tuple[CaseR
     if fastest is case:
         return case, ""
     now_s, [run] = _latency_s(case), fastest.runs
-    now = f"{1e3 * now_s:.4g} ms" if now_s < math.inf else "no kernel that works"
+    now = f"{plain_text(1e3 * now_s)} ms" if now_s < math.inf else "no kernel that works"
     kept = (
         f"{case.case}: what {run.strategy} with seed {run.seed} has found in an earlier call "
-        f"stays, {1e3 * _latency_s(fastest):.4g} ms; this call has found {now}"
+        f"stays, {plain_text(1e3 * _latency_s(fastest))} ms; this call has found {now}"
         f"{''.join(map(_took, own.peers))}"
     )
     return replace(fastest, yardsticks=case.yardsticks), kept
@@ -72,7 +73,7 @@ def _took(peer: Peer) -> str:
     latency_s = peer.final.latency_s
     if latency_s is None:
         return f"; {peer.implementation} not measured: {peer.final.error or peer.final.status}"
-    return f"; {peer.implementation} takes {1e3 * latency_s:.4g} ms"
+    return f"; {peer.implementation} takes {plain_text(1e3 * latency_s)} ms"
 
 
 def _measured(case: CaseResult) -> tuple[object, ...]:

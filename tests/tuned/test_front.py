@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import runpy
+from dataclasses import replace
 from importlib.util import find_spec
 
 import numpy as np
@@ -12,11 +13,14 @@ import pytest
 import pytest_ansorbench
 from pytest_ansorbench.environment import ToolchainError
 from pytest_ansorbench.measure.local import toolchains
+from pytest_ansorbench.records import CaseResult
 from pytest_ansorbench.sessions import executor_of
 from pytest_ansorbench.storage import StorageError
 from pytest_ansorbench.storage.entries import RoundEntry
+from pytest_ansorbench.tuning.fastest import fastest_result
 from pytest_ansorbench.workloads import BatchMatmul, ImportFailed, Mlp
 from tests.paced import PacedEngine
+from tests.synthetic import make_run
 
 fast = pytest.mark.usefixtures("fast_engine")
 PRODUCT = BatchMatmul(batch=1, m=16, n=16, k=16)
@@ -62,6 +66,15 @@ def test_options_of_the_command_are_keywords(place):
         quickly(PRODUCT, sead=3)
     with pytest.raises(ValueError, match=r"^bad seed 'x': expected"):
         quickly(PRODUCT, seed="x")
+
+
+def test_times_from_ten_seconds_on_are_told_without_an_exponent():
+    now, earlier = (
+        CaseResult("x", ("default",), (replace(make_run("x", final=s), schedules=schedules),), ())
+        for s, schedules in ((12.3456, None), (11.0, (None,)))
+    )
+    kept = fastest_result(now, [earlier])[1]
+    assert kept.endswith(" stays, 11000 ms; this call has found 12346 ms")
 
 
 @fast
