@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -74,7 +75,7 @@ def _connected(address: ClusterAddress, patience_s: float) -> tuple[Any, Any]:
                 dashboard_address=None,
                 resources={RESOURCE: 1},
             )
-    except (OSError, RuntimeError, TimeoutError) as error:  # as if one is killed meanwhile
+    except (OSError, RuntimeError, asyncio.TimeoutError) as error:  # as if one is killed meanwhile
         raise EngineError(
             f"the workers did not start ({type(error).__name__}: {error}); is something killing "
             "them, or is the machine out of memory?"

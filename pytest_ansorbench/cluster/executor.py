@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import time
@@ -169,7 +170,7 @@ class ClusterExecutor:
             self._check_client()
             answer = call()
             self._check_client()
-        except (CommClosedError, OSError, TimeoutError) as error:
+        except (CommClosedError, OSError, asyncio.TimeoutError) as error:
             raise EngineError(
                 f"the scheduler of the cluster is gone ({type(error).__name__}: {error})"
             ) from None

@@ -108,7 +108,7 @@ class ClusterWatch:
         try:
             there = workers_of(self._client)
             at_work = blocks_under_way(self._client)
-        except (OSError, TimeoutError) as error:
+        except (OSError, asyncio.TimeoutError) as error:
             raise EngineError(
                 f"the scheduler at {self.address} is gone ({type(error).__name__})"
             ) from None

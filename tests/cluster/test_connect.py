@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 
 import psutil
@@ -67,3 +68,14 @@ def test_workers_that_cannot_be_connected_to_are_ended():
         _connected(ClusterAddress(workers=1), 1e-6)
     children = psutil.Process().children(recursive=True)
     assert not [one for one in children if "spawn_main" in " ".join(one.cmdline())]
+
+
+def test_workers_that_do_not_start_in_time_are_told_of(monkeypatch):
+    """Python 3.10 has two classes of such errors, and Dask raises asyncio's."""
+
+    def late(**how):
+        raise asyncio.TimeoutError("Nanny start timed out")
+
+    monkeypatch.setattr("distributed.LocalCluster", late)
+    with pytest.raises(EngineError, match=r"workers did not start .* start timed out"):
+        _connected(ClusterAddress(workers=1), 1.0)
