@@ -51,6 +51,7 @@ class _Submitted:
     address: str = ""  # of the worker that is at it; empty before it begins
     worker: str = ""  # name of that worker
     wrote: bool = False  # a line of it is here, which who begins it once more does not know
+    waits: bool = False  # it was told that all of its workers are paused
     over: bool = False  # its last entry is here: it is over even if its worker is lost
 
     @property
@@ -217,7 +218,9 @@ class ClusterExecutor:
                     self.note("waiting for a worker: some are busy")
                 told, deadline_s = True, time.monotonic() + self.patience_s
             elif time.monotonic() > deadline_s:
-                why = "; ".join(f"{name}: {why}" for name, why in self.pool.refused.items())
+                paused = dict.fromkeys(self.pool.paused.values(), "paused, short of memory")
+                refused = {**paused, **self.pool.refused}
+                why = "; ".join(f"{name}: {why}" for name, why in refused.items())
                 raise EngineError(
                     f"no worker that fits within {self.patience_s:g} s; workers have to declare "
                     f"the resource {RESOURCE}=1" + (f"; refused were {why}" if why else "")
@@ -337,6 +340,17 @@ class ClusterExecutor:
                 self._lose(submitted, f"worker {submitted.worker} is gone")
             elif not submitted.address and not submitted.workers <= fit:
                 self._cut(submitted, "waits for other workers: one of its own is gone")
+            elif not submitted.address and submitted.workers <= self.pool.paused.keys():
+                self._tell_wait(submitted)
+
+    def _tell_wait(self, submitted: _Submitted) -> None:
+        """Say once of a block that no worker can begin it for now."""
+        if not submitted.waits:
+            submitted.waits = True
+            names = ", ".join(sorted(self.pool.paused[one] for one in submitted.workers))
+            why = f"{submitted.what} waits: Dask has paused {names}, short of memory"
+            self.note(why)
+            submitted.watcher.note(why)
 
     def _conclude(self, submitted: _Submitted) -> None:
         """A block is over, and all of it is here."""

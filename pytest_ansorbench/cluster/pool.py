@@ -45,6 +45,7 @@ class Pool:
         self.target = ""  # of the session; empty until there is a worker
         self.fit: dict[str, Helper] = {}  # by address
         self.refused: dict[str, str] = {}  # by name, why
+        self.paused: dict[str, str] = {}  # by address, names of those that begin nothing for now
         self._client = client
         self._identify = identify
         self._expected = dict(expected)
@@ -53,11 +54,13 @@ class Pool:
 
     def refresh(self) -> None:
         """Find out which workers there are, and ask new ones; OSError if the scheduler is gone."""
+        every = workers_of(self._client)
         there = {
             address: str(info["name"])
-            for address, info in workers_of(self._client).items()
+            for address, info in every.items()
             if info["status"] in ("running", "paused")
         }
+        self.paused = {at: name for at, name in there.items() if every[at]["status"] == "paused"}
         self.fit = {address: one for address, one in self.fit.items() if address in there}
         self._answered &= there.keys()
         for address, name in there.items():

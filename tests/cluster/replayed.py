@@ -38,6 +38,13 @@ def identify_by_name(answers: Mapping[str, Mapping[str, object]]) -> Mapping[str
     return answers[str(get_worker().name)]
 
 
+def pause(dask_worker, is_paused):
+    """Have a worker do as when its memory is nearly full, or no longer is."""
+    from distributed.core import Status
+
+    dask_worker.status = Status.paused if is_paused else Status.running
+
+
 def read(data: bytes) -> tuple[str, str, int]:
     """The case of a packed block, made at a worker: its class, its name and how many tasks."""
     import cloudpickle

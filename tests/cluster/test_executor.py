@@ -22,7 +22,7 @@ from pytest_ansorbench.storage.entries import AbandonedEntry, RepeatEntry, Round
 from tests.bench.conftest import ONE, PLAN, TWO, repeats
 from tests.cluster import dask_processes
 from tests.cluster.conftest import ANSWER, REPEATS, session_with
-from tests.cluster.replayed import Fault, identify, identify_by_name
+from tests.cluster.replayed import Fault, identify, identify_by_name, pause
 from tests.faults import Doubling
 from tests.forked import wait_until
 
@@ -338,6 +338,32 @@ def test_workers_at_work_for_another_session_are_waited_for(three_workers, recor
             assert carried_out(session, repeats(1)).runs == recorded[0].runs[:2]
         assert len(blocks) == 3
     assert [note for note in notes if "busy" in note] == ["waiting for a worker: some are busy"]
+
+
+class GoingOn(Silent):
+    """Progress that has all workers go on once a block waits for them."""
+
+    def __init__(self, client):
+        self.client, self.seen = client, []
+
+    def note(self, what):
+        self.seen.append(what)
+        if "waits" in what:
+            self.client.run(pause, is_paused=False)
+
+
+def test_a_block_whose_workers_are_paused_says_that_it_waits(tmp_path, recorded):
+    notes: list[str] = []
+    with dask_processes.cluster(tmp_path) as cluster:
+        cluster.start_worker("full", "--memory-limit", "0")
+        with session_with(cluster, recorded, tmp_path, notes=notes) as (session, _):
+            wait_until(lambda: workers_of(session) == 1)
+            session.executor.client.run(pause, is_paused=True)
+            progress = GoingOn(session.executor.client)
+            result = session.run(Doubling(), [ONE, TWO], repeats(1), progress)
+    assert result.runs == recorded[0].runs[:2]
+    told = "doubling with seed 0 waits: Dask has paused full, short of memory"
+    assert told in notes and told in progress.seen
 
 
 @pytest.mark.parametrize(
