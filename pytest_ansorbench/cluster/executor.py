@@ -58,6 +58,11 @@ class _Submitted:
     def what(self) -> str:
         return f"{self.block.case.id} with seed {self.block.seed}"
 
+    @property
+    def loss(self) -> str:
+        """That its worker is gone, which has a name once it has begun."""
+        return f"worker {self.worker} is gone" if self.worker else "its worker had not begun it"
+
 
 @dataclass
 class ClusterExecutor:
@@ -256,7 +261,7 @@ class ClusterExecutor:
             return True
         for submitted in list(self._submitted.values()):
             if submitted.future.status in ("error", "cancelled", "lost"):
-                self._lose(submitted, f"worker {submitted.worker} is gone")
+                self._lose(submitted, submitted.loss)
         if time.monotonic() - self._refreshed_s > _REFRESH_S:
             self._refresh()
             self._redirect()
@@ -271,12 +276,11 @@ class ClusterExecutor:
         seed, kind = submitted.block.seed, message["kind"]
         if kind == "begun":
             # The scheduler may find another worker itself, faster than it is noticed here.
-            reason = f"worker {submitted.worker} is gone"
             if submitted.wrote:
-                self._lose(submitted, reason)
+                self._lose(submitted, submitted.loss)
                 return
             if submitted.attempt:
-                self._count_loss(submitted, reason)
+                self._count_loss(submitted, submitted.loss)
             submitted.attempt, submitted.address = message["attempt"], message["text"]
             submitted.worker = message["worker"]
         elif message["attempt"] != submitted.attempt:
@@ -337,7 +341,7 @@ class ClusterExecutor:
         fit = {one.address for one in self._workers()}
         for submitted in list(self._submitted.values()):
             if submitted.address and submitted.address not in fit:
-                self._lose(submitted, f"worker {submitted.worker} is gone")
+                self._lose(submitted, submitted.loss)
             elif not submitted.address and not submitted.workers <= fit:
                 self._cut(submitted, "waits for other workers: one of its own is gone")
             elif not submitted.address and submitted.workers <= self.pool.paused.keys():

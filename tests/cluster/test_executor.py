@@ -341,15 +341,18 @@ def test_workers_at_work_for_another_session_are_waited_for(three_workers, recor
 
 
 class GoingOn(Silent):
-    """Progress that has all workers go on once a block waits for them."""
+    """Progress that loses a block once it waits for a paused worker, which goes on after that."""
 
-    def __init__(self, client):
-        self.client, self.seen = client, []
+    def __init__(self, executor):
+        self.executor, self.seen = executor, []
 
     def note(self, what):
         self.seen.append(what)
         if "waits" in what:
-            self.client.run(pause, is_paused=False)
+            for submitted in self.executor._submitted.values():
+                submitted.future.cancel()
+        if "had not begun" in what:
+            self.executor.client.run(pause, is_paused=False)
 
 
 def test_a_block_whose_workers_are_paused_says_that_it_waits(tmp_path, recorded):
@@ -359,11 +362,12 @@ def test_a_block_whose_workers_are_paused_says_that_it_waits(tmp_path, recorded)
         with session_with(cluster, recorded, tmp_path, notes=notes) as (session, _):
             wait_until(lambda: workers_of(session) == 1)
             session.executor.client.run(pause, is_paused=True)
-            progress = GoingOn(session.executor.client)
+            progress = GoingOn(session.executor)
             result = session.run(Doubling(), [ONE, TWO], repeats(1), progress)
     assert result.runs == recorded[0].runs[:2]
     told = "doubling with seed 0 waits: Dask has paused full, short of memory"
     assert told in notes and told in progress.seen
+    assert "doubling with seed 0 is handed out again: its worker had not begun it" in notes
 
 
 @pytest.mark.parametrize(
