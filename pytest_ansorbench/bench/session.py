@@ -103,6 +103,11 @@ class Session:
         """Whether the journal has all that was done; else there is something to go on with."""
         return self._journal is None or self._journal.is_whole
 
+    @property
+    def left(self) -> tuple[str, ...]:
+        """The cases of the journal, by label, that no test has gone on with."""
+        return tuple(label for label in self._histories if label not in self._labels)
+
     def prepare(self, cases: Sequence[str] = ()) -> None:
         """Make the executor, and check that it fits the journal.
 

@@ -232,7 +232,11 @@ class Searches:
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """End all processes before the result is stored: a last look at the machine is in it."""
         self._over = session
-        self._finished = ran_all(session) and self._session.is_on_record and not self._open
+        self._finished = (
+            ran_all(session)
+            and self._session.is_on_record
+            and not (self._open or self._session.left)
+        )
         if self._finished:
             try:
                 self._session.finish()
@@ -246,8 +250,8 @@ class Searches:
 
     @property
     def is_whole(self) -> bool:
-        """Whether no test was cut short; one whose strategy or case raises would do so again."""
-        return self._session.is_on_record and not any(self._open.values())
+        """Whether no case was cut short or left; one that raises would do so again."""
+        return self._session.is_on_record and not (any(self._open.values()) or self._session.left)
 
     def leave_open(self) -> None:
         """Conclude no journal whose result could not be written, so that it can be resumed."""
@@ -258,7 +262,9 @@ class Searches:
     def _tell_how_to_go_on(self) -> None:
         journal = self._session.journal
         if journal is not None:
-            flag = flag_of("resume")
+            flag, left = flag_of("resume"), self._session.left
+            if left:
+                self._notes.append(f"left in the journal, as no test tuned them: {', '.join(left)}")
             self._notes.append(f"to go on where this stopped: {flag}={journal_name(journal)}")
 
     @pytest.hookimpl(tryfirst=True)

@@ -8,7 +8,7 @@ import pytest
 
 from pytest_ansorbench.storage import Journal, read_journal, read_result
 from pytest_ansorbench.storage.entries import FinalEntry, RoundEntry
-from tests.plugin.conftest import measuring_fast
+from tests.plugin.conftest import beside_another, measuring_fast
 from tests.plugin.project import CASES, Project, trials
 
 pytestmark = pytest.mark.usefixtures("fast_engine")
@@ -118,6 +118,22 @@ def test_an_interrupted_session_is_saved_when_it_has_gone_on_to_its_end(project)
     assert resumed.code == 0, resumed.text
     [path] = (project.root / ".ansor_bench").glob("*.json")
     assert len(read_result(path).cases) == 1
+
+
+def test_a_journal_stays_open_while_some_of_its_cases_are_not_asked_for(project):
+    assert beside_another(project).bench().code == 0
+    project.cut_journal(project.journal_lines()[:-1])
+    words = ("--ansor-resume", "--ansor-save=main")
+    some = project.bench(*words, "-k", "another")
+    assert some.code == 0, some.text
+    assert "left in the journal, as no test tuned them: doubling" in some.out
+    assert "to go on where this stopped: --ansor-resume=0001" in some.out
+    assert "not saved: --ansor-save: not all has run yet" in some.out
+    assert not read_journal(project.journal()).finished
+    assert project.bench(*words).code == 0
+    [path] = (project.root / ".ansor_bench").glob("*.json")
+    assert len(read_result(path).cases) == 2
+    assert read_journal(project.journal()).finished
 
 
 ANOTHER = """
