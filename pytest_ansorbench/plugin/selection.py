@@ -92,13 +92,12 @@ def keywords_of(item: pytest.Item) -> dict[str, Any]:
     Raises:
         pytest.UsageError: A marker has arguments without keywords.
     """
-    marker = item.get_closest_marker(MARKER)
-    if marker is not None and marker.args:
-        raise pytest.UsageError(
-            f"bad marker argument {marker.args[0]!r}: expected keywords, "
-            "e.g. ansor_bench(trials=1000)"
-        )
     keywords: dict[str, Any] = {}
     for marker in reversed(list(item.iter_markers(MARKER))):
+        if marker.args:
+            raise pytest.UsageError(
+                f"bad marker argument {marker.args[0]!r}: expected keywords, "
+                "e.g. ansor_bench(trials=1000)"
+            )
         keywords.update(marker.kwargs)
     return keywords

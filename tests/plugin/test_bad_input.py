@@ -77,6 +77,12 @@ def test_bad_markers_name_their_test(project, keywords, message):
     assert line.startswith("test_cases.py::test_doubling: ")
 
 
+def test_a_bad_marker_of_a_module_is_told_where_a_test_has_its_own(project):
+    cases = (project.root / "test_cases.py").read_text()
+    project.write("test_cases.py", f"{cases}\npytestmark = pytest.mark.ansor_bench(64)\n")
+    assert "bad marker argument 64: expected keywords" in project.bench().refusal
+
+
 def test_bad_ini_values_are_named(project):
     project.write("pytest.ini", "[pytest]\nansor_repeats = none\n")
     assert "bad ini option ansor_repeats 'none': expected" in project.bench().refusal
