@@ -29,7 +29,7 @@ def words(value: object) -> tuple[str, ...]:
     if not isinstance(parts, list | tuple):
         raise ValueError("expected names separated by commas, e.g. default,etc")
     names = tuple(str(part).strip() for part in parts)
-    if not all(names) or len(set(names)) != len(names):
+    if not names or not all(names) or len(set(names)) != len(names):
         raise ValueError("expected different names separated by commas, e.g. default,etc")
     return names
 

@@ -97,7 +97,7 @@ def test_bad_cores(bad):
         values.cores(bad)
 
 
-@pytest.mark.parametrize("bad", ["", "a,", ",", "a,a", ["a", "a"], 3, None])
+@pytest.mark.parametrize("bad", ["", "a,", ",", "a,a", ["a", "a"], [], 3, None])
 def test_missing_and_repeated_words_are_refused(bad):
     with pytest.raises(ValueError, match=r"names separated by commas, e\.g\. default,etc"):
         values.words(bad)
