@@ -23,7 +23,7 @@ from pytest_ansorbench.plugin.refusals import LATE, failure
 from pytest_ansorbench.plugin.saved_runs import SavedRuns
 from pytest_ansorbench.plugin.saving import Saving
 from pytest_ansorbench.plugin.searches import RUN, Searches, ran_all
-from pytest_ansorbench.plugin.selection import bench_items, deselect, select
+from pytest_ansorbench.plugin.selection import SELECTED, bench_items, deselect, select
 from pytest_ansorbench.plugin.shards import this_shard
 from pytest_ansorbench.plugin.showing import (
     print_report,
@@ -106,6 +106,7 @@ class Bench:
                 self._keep_shard(settings.shard, items)
             elif tests and self._asks_for_suite():
                 items.append(judging.LastTest.of(session, "suite", self._judge_suite))
+        session.stash[SELECTED] = True
 
     def _asks_for_suite(self) -> bool:
         """Whether all cases are judged together; gates of an ini file not where all have one arm.

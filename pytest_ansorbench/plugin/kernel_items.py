@@ -18,7 +18,14 @@ from pytest_ansorbench.options.settings import Settings
 from pytest_ansorbench.plugin import judging
 from pytest_ansorbench.plugin.blame import failures, usage_errors
 from pytest_ansorbench.plugin.refusals import LATE, failure, passed_over, usage
-from pytest_ansorbench.plugin.selection import bench_items, case_id, keywords_of, select
+from pytest_ansorbench.plugin.selection import (
+    SELECTED,
+    bench_items,
+    case_id,
+    keywords_of,
+    select,
+    will_run,
+)
 from pytest_ansorbench.plugin.showing import print_report
 from pytest_ansorbench.records import CaseResult
 from pytest_ansorbench.records.rebuilt_kernels import KernelsVerdict, RebuiltKernel
@@ -83,12 +90,13 @@ class KernelBench:
         self._gates = (challengers * kernels, challengers if suite else 0)
         if tests and suite:
             items.append(judging.LastTest.of(session, "kernels", self._judge_suite))
+        session.stash[SELECTED] = True
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Start the toolchains once, before the first case, if there is one to be run."""
         judging.put_last(session.items)
-        if self._config.getoption("collectonly") or not any(bench_items(session.items)):
+        if not will_run(session):
             return
         settings = self._settings
         try:

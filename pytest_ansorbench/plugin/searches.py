@@ -24,7 +24,7 @@ from pytest_ansorbench.plugin.arms import Arms
 from pytest_ansorbench.plugin.collected import Collected
 from pytest_ansorbench.plugin.judging import LastTest
 from pytest_ansorbench.plugin.refusals import failure, passed_over, usage
-from pytest_ansorbench.plugin.selection import bench_items, case_id
+from pytest_ansorbench.plugin.selection import bench_items, case_id, will_run
 from pytest_ansorbench.plugin.workers import Handed
 from pytest_ansorbench.records import CaseResult, Result
 from pytest_ansorbench.search import ResumeError
@@ -132,10 +132,10 @@ class Searches:
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Check the toolchain once, before the first case, if there is one to be run."""
-        tests = [*bench_items(session.items)]
-        if self._config.getoption("collectonly") or not tests:
+        if not will_run(session):
             return
         self._tell_who_is_asked()
+        tests = bench_items(session.items)
         try:
             self._session.prepare([case_id(test) or test.nodeid for test in tests])
         except EngineError as error:

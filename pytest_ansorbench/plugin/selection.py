@@ -12,11 +12,22 @@ if TYPE_CHECKING:
 
 FIXTURE: Final = "ansor_bench"
 MARKER: Final = "ansor_bench"
+SELECTED: Final = pytest.StashKey[bool]()
+"""In the stash of a session once its tests are selected, none of them refused."""
 
 
 def bench_items(items: Sequence[pytest.Item]) -> Iterator[pytest.Item]:
     """The tests that use the `ansor_bench` fixture."""
     return (item for item in items if FIXTURE in getattr(item, "fixturenames", ()))
+
+
+def will_run(session: pytest.Session) -> bool:
+    """Whether tests that tune a case are run after collection, which errors end without any."""
+    option = session.config.option
+    failed = session.testsfailed and not option.continue_on_collection_errors
+    if failed or option.collectonly or not session.stash.get(SELECTED, False):
+        return False
+    return any(bench_items(session.items))
 
 
 def case_of(item: pytest.Item) -> Case | None:

@@ -110,3 +110,13 @@ NOWHERE = "--ansor-rpc=127.0.0.1:9:x"
 )
 def test_what_cannot_be_is_refused_before_anything_runs(project, arguments, message):
     assert message in project.bench(*arguments).refusal
+
+
+def test_no_device_is_asked_for_once_collection_has_failed(project):
+    unknown = project.bench(NOWHERE, "--ansor-strategy=nobody")
+    assert "bad strategy 'nobody'" in unknown.refusal
+    project.write("test_broken.py", "import nothing_of_this_name\n")
+    broken = project.bench(NOWHERE)
+    assert broken.code == pytest.ExitCode.INTERRUPTED, broken.text
+    assert "No module named 'nothing_of_this_name'" in broken.out
+    assert "asking" not in broken.text + unknown.text
