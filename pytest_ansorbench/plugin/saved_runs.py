@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Final
 
 from pytest_ansorbench.bench import Plan, Progress
@@ -39,7 +40,7 @@ class SavedRuns:
         Raises:
             StorageError: A file is not there or not whole.
         """
-        self._saved = merge_results({str(path): read_result(path) for path in settings.replay})
+        self._saved = merge_results({str(path): _unjudged(path) for path in settings.replay})
         if (shards := self._saved.shards) is not None:
             notes.append(
                 f"{flag_of('replay')}: missing shards {', '.join(map(str, shards.missing))}"
@@ -179,6 +180,12 @@ class SavedRuns:
             f"no saved runs of the case {case!r}; there are those of {known}"
             f"{' and others' if len(self._saved.cases) > 3 else ''}"
         )
+
+
+def _unjudged(path: Path) -> Result:
+    """A saved result without its verdicts, whose limits matter no more and may differ."""
+    result = read_result(path)
+    return replace(result, cases=tuple(replace(case, verdicts=()) for case in result.cases))
 
 
 def _seeds(result: CaseResult) -> tuple[int, ...]:

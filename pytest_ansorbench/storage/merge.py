@@ -28,10 +28,10 @@ def merge_results(results: Mapping[str, Result]) -> Result:
     """Put results together; what two of them say of the same thing has to agree.
 
     Cases add up. The same case from two results becomes one with the runs of both, if it is of
-    one version, with the same strategies and looks, and each seed is there once. Its repeats may
-    come from different machines, since ratios between arms stay within a repeat. A case that one
-    result lost and another has is not lost; one that nobody has is, if a shard knows of it. Shards
-    that are all there make a whole session.
+    one version, with the same strategies, limits and looks, and each seed is there once. Its
+    repeats may come from different machines, since ratios between arms stay within a repeat. A case
+    that one result lost and another has is not lost; one that nobody has is, if a shard knows of
+    it. Shards that are all there make a whole session.
     """
     (first_name, merged), *others = results.items()
     if others:
@@ -45,6 +45,11 @@ def merge_results(results: Mapping[str, Result]) -> Result:
                 _check_equal(
                     first_name, name, f"setting {key}", merged.settings[key], other.settings[key]
                 )
+        looks = [one.settings["repeats"] for one in (merged, other) if "repeats" in one.settings]
+        if len(looks) == 2:
+            mine, theirs = (one if isinstance(one, str) else "all" for one in looks)
+            judged = "number of repeats after which all cases are judged"
+            _check_equal(first_name, name, judged, mine, theirs)
         for machine in merged.machines.keys() & other.machines.keys():
             if changed := package_difference(merged.machines[machine], other.machines[machine]):
                 _clash(first_name, name, f"{changed} on the same machine")
@@ -119,6 +124,9 @@ def _joined(one: CaseResult, other: CaseResult, one_name: str, other_name: str) 
         )
     judged = f"number of repeats after which {one.case} is judged"
     _check_equal(one_name, other_name, judged, one.looks or "all", other.looks or "all")
+    if one.verdicts and other.verdicts:
+        mine, theirs = ({gate.metric: gate.limit for gate in case.gates} for case in (one, other))
+        _check_equal(one_name, other_name, f"what {one.case} is held to", mine, theirs)
     taken = {(run.strategy, run.seed) for run in one.runs}
     for run in other.runs:
         if (run.strategy, run.seed) in taken:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_ansorbench.records import CaseResult, Result, Shards
+from pytest_ansorbench.stats.limits import Limits
 from pytest_ansorbench.storage import StorageError, fingerprint, merge_results
 from tests.synthetic import (
     MACHINE,
@@ -114,6 +115,10 @@ def changed(how: Callable[..., CaseResult], **fields: Any) -> Callable[[Result],
             changed(dataclasses.replace, looks="3:12"),
             "number of repeats after which conv2d is judged is 'all' in one and '3:12' in the",
         ),
+        (
+            lambda result: shard(seeds=range(3, 6), limits=Limits({"throughput_ratio": 0.5})),
+            "what conv2d is held to is .* in one and {'throughput_ratio': 0.5} in the other",
+        ),
         (changed(with_runs, budget_trials=9), "conv2d has runs of different budgets"),
         (changed(with_runs, run_time_s=60.0), "conv2d has runs of different budgets"),
         (changed(with_runs, caches="cold"), "conv2d has runs of different budgets or caches"),
@@ -142,6 +147,16 @@ def test_results_that_count_different_progress_clash() -> None:
     )
     with pytest.raises(StorageError, match="setting progress is 'confirmed' in one and 'believed'"):
         merge_results({"a": confirmed, "b": believed})
+
+
+def test_results_whose_suites_are_judged_after_other_repeats_clash() -> None:
+    def after(repeats: int | str, case: str) -> Result:
+        made = shard(case)
+        return dataclasses.replace(made, settings={**made.settings, "repeats": repeats})
+
+    with pytest.raises(StorageError, match="all cases are judged is 'all' in one and '3:12' in"):
+        merge_results({"a": after(5, "a"), "b": after("3:12", "b")})
+    merge_results({"a": after(5, "a"), "b": after(6, "b")})
 
 
 def part(index: int, count: int = 3, **what: Any) -> Result:
