@@ -68,6 +68,9 @@ def _given(config: pytest.Config, marker: Mapping[str, Any], option: Option) -> 
     if option.per_test and marker.get(option.keyword) is not None:
         return f"marker keyword {option.keyword}", marker[option.keyword]
     value = config.getini(option.ini)
+    if option.repeatable and isinstance(value, str):
+        lines = [*filter(None, map(str.strip, value.split("\n")))]
+        value = lines if len(lines) > 1 else "".join(lines)
     return f"ini option {option.ini}", value if value != "" else None
 
 

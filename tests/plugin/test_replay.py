@@ -68,6 +68,9 @@ def test_several_files_are_put_together(everything):
     assert "3 passed" in outcome.out
     outcome = everything.bench("--ansor-replay=one.json", "--ansor-replay=saved.json")
     assert "both have the run of default on a with seed 0; they cannot be merged" in outcome.refusal
+    everything.write("pytest.ini", "[pytest]\nansor_replay =\n    one.json\n    two.json\n")
+    outcome = everything.bench()
+    assert "3 passed" in outcome.out, outcome.text
 
 
 @pytest.mark.parametrize(
