@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from pytest_ansorbench.environment import MisfitError, laid_over
+from pytest_ansorbench.cores import threads_of
+from pytest_ansorbench.environment import MisfitError, check_cores, laid_over
 from pytest_ansorbench.measure.engine import EngineError
 from pytest_ansorbench.measure.local.engine import LocalEngine, local_engine
 from pytest_ansorbench.measure.local.side_by_side import TurnTaking
@@ -219,6 +220,8 @@ def local_toolchains(
 def _engine(own: LocalEngine, settings: EngineSettings, toolchain: Toolchain) -> LocalEngine:
     try:
         target = laid_over(own.target, toolchain.target)
+        if "num-cores" in toolchain.target:
+            check_cores(settings.cores, threads_of(target))
     except MisfitError as error:
         raise MisfitError("variant", str(toolchain), error.problem) from None
     return LocalEngine(target, settings, toolchain)

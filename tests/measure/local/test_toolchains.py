@@ -8,7 +8,8 @@ from contextlib import closing
 
 import pytest
 
-from pytest_ansorbench.environment import ToolchainError, resolve_target
+from pytest_ansorbench.cores import usable_cores
+from pytest_ansorbench.environment import MisfitError, ToolchainError, resolve_target
 from pytest_ansorbench.measure.engine import EngineError
 from pytest_ansorbench.measure.local.engine import LocalEngine
 from pytest_ansorbench.measure.local.toolchains import LocalToolchains, local_toolchains
@@ -216,6 +217,13 @@ def test_with_cold_caches_a_slice_is_one_call(warm, tmp_path):
 def test_an_attribute_that_does_not_do_is_refused(text, message):
     with pytest.raises(ToolchainError, match=f"bad variant 'old:.*{message}"):
         local_toolchains(None, SETTINGS, [Toolchain.parse_variant(text)])
+
+
+def test_more_threads_than_cores_are_refused():
+    settings = EngineSettings(cores=usable_cores().cpus[:1])
+    wide = Toolchain.parse_variant("wide:num-cores=2")
+    with pytest.raises(MisfitError, match="bad variant 'wide:num-cores=2': a kernel runs on 2 thr"):
+        local_toolchains('{"kind": "llvm", "num-cores": 1}', settings, [wide])
 
 
 @pytest.mark.parametrize(
