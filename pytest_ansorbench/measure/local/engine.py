@@ -84,6 +84,7 @@ class LocalEngine(ForkingEngine):
         if built.handle is None:
             return None
         try:
+            built.handle.allow(self._settings.build_timeout_s)  # code is generated once more
             size: int = built.handle.code_bytes()
         except ProgramFailure:
             return None

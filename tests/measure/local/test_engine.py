@@ -85,6 +85,13 @@ def test_to_tell_the_size_of_an_object_file_costs_no_kernel(engine, task):
     assert engine.run(built, QUICK).status == "ok"
 
 
+def test_to_tell_the_size_has_a_limit_of_its_own(engine, task):
+    [built] = engine.build([kernel("fine")], task.check)
+    built.handle.patience_s = 0.0  # its compilation took all of it
+    assert engine.code_bytes(built) is not None
+    engine.discard(built)
+
+
 def test_a_kernel_that_hangs_fails_alone(engine, patience, task):
     test_a_faulty_kernel_fails_alone(engine, task, "hang", "run-timeout", "after 1 s")
 
