@@ -76,6 +76,13 @@ def test_recorded_runs_are_those_that_were_saved(make_session, saved, any_pace):
     assert len(result.verdicts) == 1 and session.notes == ()
 
 
+def test_they_may_be_of_another_test_of_the_case(make_session, saved, any_pace):
+    [case] = saved.cases
+    other = dataclasses.replace(case, strategies=("two",), runs=case.runs_of("two"), verdicts=())
+    result = rerun(make_session(), dataclasses.replace(saved, cases=(other, case)))
+    assert all(run.recorded is not None for run in result.runs_of("one"))
+
+
 def test_they_survive_a_file_and_a_merge(make_session, saved, any_pace, tmp_path):
     session = make_session()
     result = rerun(session, saved)
