@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import platform
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -12,8 +13,15 @@ from typing import Any, Final
 
 import pytest_ansorbench
 from pytest_ansorbench.cluster.workers import blocks_under_way, workers_of
-from pytest_ansorbench.environment import ToolchainError, check_toolchain, resolve_target
-from pytest_ansorbench.measure.local.engine import LocalEngine
+from pytest_ansorbench.cuda import CudaError
+from pytest_ansorbench.environment import (
+    ToolchainError,
+    check_toolchain,
+    device_name,
+    resolve_target,
+)
+from pytest_ansorbench.measure.local.gpu import describe_gpu
+from pytest_ansorbench.measure.local.machine import describe_machine
 
 _CODE: Final = Path(pytest_ansorbench.__file__).parent
 _DECISIVE: Final = ("apache-tvm", "apache-tvm-ffi", "xgboost")
@@ -130,9 +138,13 @@ def identify(target: str | None) -> dict[str, Any]:
     """What this process is, asked of a worker, as JSON; or the `error` that rules it out."""
     try:
         check_toolchain()
-        machine = LocalEngine(resolve_target(target)).machine
+        resolved = resolve_target(target)
     except ToolchainError as error:
         return {"error": str(error)}
+    machine = {**describe_machine(), "target": str(resolved)}
+    if device_name(resolved) == "cuda":
+        with suppress(CudaError):  # a block on it says what is missing
+            machine["gpu"] = describe_gpu()
     return {"requirements": requirements(machine), "target": machine["target"], "machine": machine}
 
 

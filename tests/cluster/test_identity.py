@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from pytest_ansorbench.cluster import pool
 from pytest_ansorbench.cluster.pool import difference, identify, requirements
 from pytest_ansorbench.environment import resolve_target
 from pytest_ansorbench.measure.local import engine
@@ -23,7 +24,8 @@ def test_a_process_says_what_it_is():
 
 
 def test_a_worker_with_a_gpu_is_like_the_machine_that_a_repeat_was_begun_on(monkeypatch):
-    monkeypatch.setattr(engine, "describe_gpu", lambda: {"name": "NVIDIA A100"})
+    for module in (engine, pool):
+        monkeypatch.setattr(module, "describe_gpu", lambda: {"name": "NVIDIA A100"})
     begun_on = engine.LocalEngine(resolve_target("nvidia/nvidia-a100")).machine
     assert machine_difference(begun_on, identify("nvidia/nvidia-a100")["machine"]) == ""
 
