@@ -95,6 +95,7 @@ def test_it_goes_on_by_its_journal_with_the_same_run_time_only(project):
     project.cut_journal(cut)
     refused = project.bench("--ansor-resume", "--ansor-run-time=0.4s")
     assert "was measured with run_time_s 0.2 so far, and now has 0.4" in refused.out
+    project.journal().write_bytes(b"".join(cut))  # which the other case has gone on in
     outcome = project.bench("--ansor-resume", TIMED, "--ansor-json=resumed.json")
     assert outcome.code == 0, outcome.text
     then, now = (project.json(name)["cases"][0]["runs"] for name in ("saved.json", "resumed.json"))
