@@ -56,7 +56,7 @@ def import_database(folder: Path, cases: Iterable[Case], strategy: str) -> Impor
         if not any(found):
             continue
         taken.update(*found)  # two cases may have a task in common
-        runs = []
+        runs: list[Run] = []
         for target in dict.fromkeys(one.target for of_task in found for one in of_task):
             machine = {"target": target}
             machines[fingerprint(machine)] = machine
