@@ -211,6 +211,7 @@ def request(implementation: str, case: Any) -> dict[str, Any]:
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*torch.jit.script_method:DeprecationWarning")
+@pytest.mark.filterwarnings("ignore:TypedStorage is deprecated:UserWarning")
 def test_what_is_compiled_at_a_first_call_is_no_time_of_a_call(tmp_path: Path, monkeypatch) -> None:
     pytest.importorskip("torch")
     monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path))
