@@ -104,7 +104,7 @@ def _import(given: argparse.Namespace) -> int:
     from pytest_ansorbench.environment import check_toolchain
     from pytest_ansorbench.report.render.text import printable
     from pytest_ansorbench.storage import write_result
-    from pytest_ansorbench.strategies.registry import check_name
+    from pytest_ansorbench.strategies.registry import check_strategy_name
     from pytest_ansorbench.winners import import_database
     from pytest_ansorbench.winners.database import DATABASE_FILES
     from pytest_ansorbench.workloads import OPERATORS, UnknownCase, get
@@ -114,7 +114,7 @@ def _import(given: argparse.Namespace) -> int:
         cases = [get(name.strip()) for name in names] or OPERATORS
     except UnknownCase as error:
         raise Refusal(f"bad --case: {error}") from None
-    check_name(given.strategy)
+    check_strategy_name(given.strategy)
     check_outputs([given.output], (given.database / name for name in DATABASE_FILES))
     check_toolchain()
     imported = import_database(given.database, cases, given.strategy)
@@ -196,18 +196,17 @@ def _sourced(storage: Path, source: str) -> Iterator[tuple[Winner, Target]]:
     from pytest_ansorbench.environment import MisfitError, check_toolchain, resolve_target
     from pytest_ansorbench.storage import fingerprint, is_journal, read_journal
     from pytest_ansorbench.storage.entries import RepeatEntry
-    from pytest_ansorbench.winners import refuted_in, tuned_in, winners_of
+    from pytest_ansorbench.winners import tuned_in, winners_of
 
     check_toolchain()
     if is_journal(Path(source)):
         past = read_journal(Path(source))
-        refuted = {
-            schedule
+        ended = [
+            history.result([*filter(history.complete, history.repeats)])
             for history in case_histories(past).values()
-            for schedule in refuted_in(history.result([*filter(history.complete, history.repeats)]))
-        }
+        ]
         machines = {fingerprint(one.machine): one.machine for one in past.of(RepeatEntry)}
-        winners: Iterator[Winner] = (one for one in tuned_in(past) if one.schedule not in refuted)
+        winners = tuned_in(past, ended)
     else:
         _, result = read_stored(storage, source)
         machines, winners = dict(result.machines), winners_of(result)

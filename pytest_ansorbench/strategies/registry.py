@@ -211,7 +211,7 @@ class Registry:
                 "e.g. Strategy('mine', proposer=StockEvolution())"
             )
         name = strategy.name
-        check_name(name)
+        check_strategy_name(name)
         if name in self._by_name:
             raise StrategyError(f"bad strategy name {name!r}: it is taken; choose another")
         self._by_name[name] = strategy
@@ -254,7 +254,7 @@ class Registry:
         return self._by_name[name]
 
 
-def check_name(name: str) -> None:
+def check_strategy_name(name: str) -> None:
     """Refuse a name that options could not tell from others.
 
     Raises:

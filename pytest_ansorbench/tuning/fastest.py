@@ -14,7 +14,6 @@ from pytest_ansorbench.tuning.journals import outcomes
 from pytest_ansorbench.winners import (
     Winner,
     fastest_by,
-    refuted_in,
     tuned_in,
     winners_of_case,
 )
@@ -59,8 +58,7 @@ def fastest_schedules(past: Past, entries: Sequence[CaseEntry]) -> Mapping[str, 
     """
     ended = [*outcomes(past, entries[0])]
     caches = {entry.conditions["caches"] for entry in entries}
-    refuted = {schedule for case in ended for schedule in refuted_in(case)}
-    tried = (one for one in tuned_in(past) if one.schedule not in refuted)
+    tried = tuned_in(past, ended)
     won = (one for case in ended for one in winners_of_case(case) if one.caches in caches)
     return {
         program: winner

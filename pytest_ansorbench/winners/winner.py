@@ -126,11 +126,17 @@ def _is_refuted(run: Run) -> bool:
     return run.final is not None and run.final.status != "ok" and len(run.tasks) == 1
 
 
-def tuned_in(past: Past) -> Iterator[Winner]:
+def tuned_in(past: Past, ended: Iterable[CaseResult] = ()) -> Iterator[Winner]:
     """All valid trials of a session, interrupted or not, with their latencies in the search.
 
     A result keeps the winner of a run; the journal of its session keeps every schedule.
+
+    Args:
+        past: The session.
+        ended: What searches of it came to. A schedule that won one, and did not work when it was
+            measured again, is left out.
     """
+    refuted = {schedule for case in ended for schedule in refuted_in(case)}
     cases: dict[str, CaseEntry] = {}
     machines: dict[tuple[str, int], str] = {}
     for entry in past.entries:
@@ -139,7 +145,8 @@ def tuned_in(past: Past) -> Iterator[Winner]:
         elif isinstance(entry, RepeatEntry):
             machines[entry.label, entry.seed] = fingerprint(entry.machine)
         elif isinstance(entry, RoundEntry):
-            yield from _of_round(cases[entry.label], machines[entry.label, entry.seed], entry)
+            found = _of_round(cases[entry.label], machines[entry.label, entry.seed], entry)
+            yield from (one for one in found if one.schedule not in refuted)
 
 
 def _of_round(case: CaseEntry, machine: str, entry: RoundEntry) -> Iterator[Winner]:

@@ -9,7 +9,8 @@ import pytest
 from pytest_ansorbench.packed import PackedError
 from pytest_ansorbench.records import Remeasurement
 from pytest_ansorbench.storage import read_result, write_result
-from pytest_ansorbench.winners import refuted_in, winners_of, winners_of_case
+from pytest_ansorbench.winners import winners_of, winners_of_case
+from pytest_ansorbench.winners.winner import refuted_in
 from tests.synthetic import with_runs
 from tests.winners.conftest import MATMUL, MLP
 
