@@ -7,7 +7,7 @@ import inspect
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, runtime_checkable
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeGuard, runtime_checkable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -73,6 +73,11 @@ class Check:
             Output(array, rtol, atol, self.few)
             for array, rtol, atol in zip(expected, *tolerances, strict=True)
         )
+
+
+PREFETCH: Final = "ansor_bench.prefetch"
+"""Annotation of a block, of any value: what it reads last, an argument of its function, comes from
+memory, and is fetched ahead where the schedule has a place for that."""
 
 
 @dataclass(frozen=True)

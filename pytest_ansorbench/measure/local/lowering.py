@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from pytest_ansorbench.measure.local.prefetching import prefetches
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from tvm import IRModule
@@ -46,7 +48,7 @@ def lowered(mod: IRModule, target: Target) -> Module:
 
     mod = RemoveWeightLayoutRewriteBlock(skip_tensor_rewrite=True)(mod)
     if target.kind.name != "cuda":
-        return build(mod, target=target)
+        return build(prefetches()(mod), target=target)
     with target:  # which is where TVM's call of the compiler finds the architecture
         if not _has_threads(mod):
             mod = _untuned_on_gpu()(mod)
@@ -83,7 +85,7 @@ def network_executable(program: IRModule, target: Target) -> Executable:
     else:
         from tvm.relax.backend.cpu_generic import pipeline
 
-        passes = []
+        passes = [prefetches()]
     passes += [*pipeline.dataflow_lower_passes(target), *pipeline.finalize_passes(target)]
     with target, tvm.transform.PassContext(opt_level=3):
         return relax.build(program, target=target, relax_pipeline=tvm.transform.Sequential(passes))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from pytest_ansorbench.workloads.case import PREFETCH
 from pytest_ansorbench.workloads.networks.fast_math import fast_forms
 from pytest_ansorbench.workloads.networks.relax_checks import operator_of
 from pytest_ansorbench.workloads.networks.relax_names import array_of, type_of
@@ -253,6 +254,7 @@ def _product(data: Tensor, weights: Tensor) -> Tensor:
             data[(*at[:-1], k)] * weights[at[-1] // block, k, at[-1] % block], axis=[k]
         ),
         name="matmul_packed",
+        attrs={PREFETCH: True},
     )
     if not more:
         return product
@@ -311,6 +313,7 @@ def _packed_convolution(
             axis=[r, s, k],
         ),
         name="conv2d_packed",
+        attrs={PREFETCH: True},
     )
 
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from pytest_ansorbench.workloads.case import PREFETCH
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -86,6 +88,7 @@ def convolution(data: Tensor, kernel: Tensor, padding: Sequence[int]) -> Tensor:
         (_SPAN, _SPAN, batch * of_one, features),
         lambda eps, nu, t, c: te.sum(data_pack[eps, nu, t, k] * kernel[eps, nu, k, c], axis=[k]),
         name="bgemm",
+        attrs={PREFETCH: True},
     )
     inverse = _transformed_tiles(product, _TO_OUTPUT, "inverse", ("vh", "vw"))
     return te.compute(

@@ -1,0 +1,194 @@
+"""Weights fetched into the caches while the tile of a sum before theirs is computed.
+
+Within a network a kernel's weights come from memory, and a tile that waits for them computes
+nothing. Where a tile of weights is met again, for other rows of the output, each meeting fetches
+its share of the next tile before it computes: all of it at once would fill the queue that loads
+wait in, and between the terms of a sum a prefetch keeps LLVM from having the sum in registers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import prod
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from pytest_ansorbench.workloads.case import PREFETCH
+from pytest_ansorbench.workloads.signature import (
+    REDUCTION,
+    buffer_of,
+    buffers_of,
+    nodes,
+    same_buffer,
+)
+
+if TYPE_CHECKING:
+    from tvm.ir.transform import Pass
+    from tvm.tirx import PrimFunc
+
+_LINE: Final = 64
+"""Bytes of a cache line."""
+_FEWEST_MEETINGS: Final = 2
+"""Of a tile; below, there would be a prefetch for every few multiplications."""
+_READ, _CLOSEST, _DATA = 0, 3, 1
+"""What is fetched will be read, is to be in all caches, and is no code: arguments of LLVM's."""
+
+
+def prefetches() -> Pass:
+    """A pass by which blocks with the annotation `PREFETCH` fetch ahead what they read last.
+
+    That has to be an argument of the function. A schedule stays as it is unless its loops are, from
+    the outside: one over tiles of a sum's terms, one over rows that share a tile, those over a
+    tile.
+    """
+    from tvm.tirx.transform import prim_func_pass
+
+    @prim_func_pass(opt_level=0)  # type: ignore[untyped-decorator]
+    def fetch_ahead(function: PrimFunc, *_: Any) -> PrimFunc:
+        for path in [*_paths(function.body, ())]:
+            function = _fetching(function, path)
+        return function
+
+    return fetch_ahead
+
+
+def _paths(statement: Any, above: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
+    """The statements that lead to each annotated block that sums up, itself the last."""
+    kind = type(statement).__name__
+    path = (*above, statement)
+    if kind == "SBlockRealize":
+        block = statement.block
+        if PREFETCH in block.annotations and any(map(_is_sum, block.iter_vars)):
+            yield path
+        else:
+            yield from _paths(block.body, path)
+    elif kind == "For":
+        yield from _paths(statement.body, path)
+    elif kind == "SeqStmt":
+        for part in statement.seq:
+            yield from _paths(part, path)
+
+
+def _fetching(function: PrimFunc, path: Sequence[Any]) -> PrimFunc:
+    """The function with prefetches for the block that a path leads to."""
+    from tvm.tirx import SeqStmt
+
+    nest = _Nest.along(path)
+    if nest is None or not any(
+        buffer is not None and same_buffer(nest.weights, buffer)
+        for _, buffer in buffers_of(function)
+    ):
+        return function
+    at = next(place for place, one in enumerate(path) if one.same_as(nest.inner))
+    return function.with_body(_replaced(path[: at + 1], SeqStmt([nest.fetch(), nest.inner])))
+
+
+@dataclass(frozen=True, eq=False)
+class _Nest:
+    """The loops around a block that sums up products with weights."""
+
+    weights: Any
+    indices: Sequence[Any]  # of what it reads of them, by the variables of the loops
+    step: Any  # loop from tile to tile
+    meetings: Sequence[Any]  # loops within it, over which a tile stays the same
+    inner: Any  # loop within them, which computes with a tile
+    tile: Sequence[Any]  # loops over the tile, the last of them over neighbours in memory
+
+    @classmethod
+    def along(cls, path: Sequence[Any]) -> _Nest | None:
+        """The nest on a path to a block; None if it has another form."""
+        from tvm.tirx import IndexMap
+
+        realize = path[-1]
+        block, read = realize.block, realize.block.reads[-1]
+        loops = [one for one in path if type(one).__name__ == "For" and _steps(one) != 1]
+        if None in [*map(_steps, loops)] or any(_steps(one) != 1 for one in read.region):
+            return None
+        axes, values = block.iter_vars, [*realize.iter_values]
+        at = IndexMap([axis.var for axis in axes], [one.min for one in read.region], None)
+        indices = [*at.map_indices(values)]
+        terms = [value for axis, value in zip(axes, values, strict=True) if _is_sum(axis)]
+        sums = [_moves(loop, terms) for loop in loops]
+        if True not in sums:
+            return None
+        last = len(sums) - 1 - sums[::-1].index(True)
+        first = next((n + 1 for n in range(last, -1, -1) if not sums[n]), 0)
+        if True not in sums[:first]:
+            return None
+        outer = first - 1 - sums[:first][::-1].index(True)
+        meetings = [loop for loop in loops[outer + 1 : first] if not _moves(loop, indices)]
+        tile = [loop for loop in loops[first:] if _moves(loop, indices)]
+        if _product(meetings) < _FEWEST_MEETINGS or not tile:
+            return None
+        return cls(buffer_of(read), indices, loops[outer], meetings, loops[first], tile)
+
+    def fetch(self) -> Any:
+        """The statement by which a meeting fetches its share of the next tile."""
+        from tvm.tirx import BufferLoad, Evaluate, For, ForKind, IndexMap, Var, address_of, call_intrin
+
+        *rows, columns = self.tile
+        in_line = _LINE // np.dtype(str(self.weights.dtype)).itemsize
+        share = -(-_product(rows) // _product(self.meetings))
+        row, line = Var("row", "int64"), Var("line", "int64")
+        place: Any = 0
+        for loop in self.meetings:
+            place = place * _steps(loop) + loop.loop_var
+        place = place * share + row
+        there = {self.step.loop_var: self.step.loop_var + 1, columns.loop_var: line * in_line}
+        for loop in reversed(rows[1:]):
+            there[loop.loop_var] = place % _steps(loop)
+            place = place // _steps(loop)
+        if rows:
+            there[rows[0].loop_var] = place
+        indices = IndexMap([*there], self.indices, None).map_indices([*there.values()])
+        address = address_of(BufferLoad(self.weights, [*indices]))
+        fetch = call_intrin("void", "tirx.prefetch", address, _READ, _CLOSEST, _DATA)
+        lines = -(-_steps(columns) // in_line)
+        of_row = For(line, 0, lines, ForKind.UNROLLED, Evaluate(fetch))
+        return For(row, 0, share, ForKind.SERIAL, of_row)
+
+
+def _replaced(path: Sequence[Any], new: Any) -> Any:
+    """The first statement of a path, with something else in the place of the last one."""
+    from tvm.s_tir import SBlock, SBlockRealize
+    from tvm.tirx import For, SeqStmt
+
+    for old, above in pairwise(reversed(path)):
+        kind = type(above).__name__
+        if kind == "For":
+            loop = (above.loop_var, above.min, above.extent, above.kind)
+            new = For(*loop, new, above.thread_binding, above.annotations)
+        elif kind == "SeqStmt":
+            new = SeqStmt([new if part.same_as(old) else part for part in above.seq])
+        else:
+            block = above.block
+            new = SBlockRealize(
+                above.iter_values,
+                above.predicate,
+                SBlock(
+                    *(block.iter_vars, block.reads, block.writes, block.name_hint, new),
+                    *(block.init, block.alloc_buffers, block.match_buffers, block.annotations),
+                ),
+            )
+    return new
+
+
+def _is_sum(axis: Any) -> bool:
+    return int(axis.iter_type) == REDUCTION
+
+
+def _steps(one: Any) -> int | None:
+    """The extent of a loop or a range, if it is known."""
+    return getattr(one.extent, "value", None)
+
+
+def _product(loops: Sequence[Any]) -> int:
+    return prod(int(loop.extent) for loop in loops)
+
+
+def _moves(loop: Any, values: Sequence[Any]) -> bool:
+    """Whether a step of a loop changes one of some values."""
+    return any(node.same_as(loop.loop_var) for value in values for node in nodes(value))
