@@ -8,7 +8,7 @@ wait in, and between the terms of a sum a prefetch keeps LLVM from having the su
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import prod
@@ -104,30 +104,29 @@ class _Nest:
 
         realize = path[-1]
         block, read = realize.block, realize.block.reads[-1]
-        loops = [one for one in path if type(one).__name__ == "For" and _steps(one) != 1]
-        if None in [*map(_steps, loops)] or any(_steps(one) != 1 for one in read.region):
+        loops = [one for one in path if type(one).__name__ == "For"]
+        if None in map(_steps, loops) or any(_steps(one) != 1 for one in read.region):
             return None
         axes, values = block.iter_vars, [*realize.iter_values]
-        at = IndexMap([axis.var for axis in axes], [one.min for one in read.region], None)
-        indices = [*at.map_indices(values)]
+        of_axes = IndexMap([axis.var for axis in axes], [one.min for one in read.region], None)
+        indices = _at([*of_axes.map_indices(values)], {one: 0 for one in loops if _steps(one) == 1})
+        loops = [one for one in loops if _steps(one) != 1]
         terms = [value for axis, value in zip(axes, values, strict=True) if _is_sum(axis)]
-        sums = [_moves(loop, terms) for loop in loops]
-        if True not in sums:
-            return None
-        last = len(sums) - 1 - sums[::-1].index(True)
-        first = next((n + 1 for n in range(last, -1, -1) if not sums[n]), 0)
-        if True not in sums[:first]:
-            return None
-        outer = first - 1 - sums[:first][::-1].index(True)
-        meetings = [loop for loop in loops[outer + 1 : first] if not _moves(loop, indices)]
+        sums = [place for place, loop in enumerate(loops) if _moves(loop, terms)]
+        first = next((place for place in reversed(sums) if place - 1 not in sums), 0)
+        outer = [place for place in sums if place < first]
         tile = [loop for loop in loops[first:] if _moves(loop, indices)]
-        if _product(meetings) < _FEWEST_MEETINGS or not tile:
+        if not outer or not tile or not _is_along_memory(tile[-1], loops, indices):
             return None
-        return cls(buffer_of(read), indices, loops[outer], meetings, loops[first], tile)
+        within = loops[outer[-1] + 1 : first]
+        meetings = [loop for loop in within if not _moves(loop, indices)]
+        if _product(meetings) < _FEWEST_MEETINGS:
+            return None
+        return cls(buffer_of(read), indices, loops[outer[-1]], meetings, loops[first], tile)
 
     def fetch(self) -> Any:
         """The statement by which a meeting fetches its share of the next tile."""
-        from tvm.tirx import BufferLoad, Evaluate, For, ForKind, IndexMap, Var, address_of, call_intrin
+        from tvm.tirx import BufferLoad, Evaluate, For, ForKind, Var, address_of, call_intrin
 
         *rows, columns = self.tile
         in_line = _LINE // np.dtype(str(self.weights.dtype)).itemsize
@@ -137,16 +136,15 @@ class _Nest:
         for loop in self.meetings:
             place = place * _steps(loop) + loop.loop_var
         place = place * share + row
-        there = {self.step.loop_var: self.step.loop_var + 1, columns.loop_var: line * in_line}
+        there = {self.step: self.step.loop_var + 1, columns: line * in_line}
         for loop in reversed(rows[1:]):
-            there[loop.loop_var] = place % _steps(loop)
+            there[loop] = place % _steps(loop)
             place = place // _steps(loop)
         if rows:
-            there[rows[0].loop_var] = place
-        indices = IndexMap([*there], self.indices, None).map_indices([*there.values()])
-        address = address_of(BufferLoad(self.weights, [*indices]))
+            there[rows[0]] = place
+        address = address_of(BufferLoad(self.weights, _at(self.indices, there)))
         fetch = call_intrin("void", "tirx.prefetch", address, _READ, _CLOSEST, _DATA)
-        lines = -(-_steps(columns) // in_line)
+        lines = -(-int(columns.extent) // in_line)
         of_row = For(line, 0, lines, ForKind.UNROLLED, Evaluate(fetch))
         return For(row, 0, share, ForKind.SERIAL, of_row)
 
@@ -187,6 +185,22 @@ def _steps(one: Any) -> int | None:
 
 def _product(loops: Sequence[Any]) -> int:
     return prod(int(loop.extent) for loop in loops)
+
+
+def _is_along_memory(loop: Any, loops: Sequence[Any], indices: Sequence[Any]) -> bool:
+    """Whether a step of a loop leads to the next element, from where all loops begin."""
+    begin = dict.fromkeys(loops, 0)
+    here, there = _at(indices, begin), _at(indices, {**begin, loop: 1})
+    steps = [int(after) - int(before) for before, after in zip(here, there, strict=True)]
+    return steps == [0] * (len(steps) - 1) + [1]
+
+
+def _at(indices: Sequence[Any], there: Mapping[Any, Any]) -> list[Any]:
+    """Indices by the variables of loops, where some of the loops are."""
+    from tvm.tirx import IndexMap, IntImm
+
+    places = [IntImm("int64", one) if isinstance(one, int) else one for one in there.values()]
+    return [*IndexMap([loop.loop_var for loop in there], indices, None).map_indices(places)]
 
 
 def _moves(loop: Any, values: Sequence[Any]) -> bool:

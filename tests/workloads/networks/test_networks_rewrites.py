@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 from pytest_ansorbench import workloads
+from pytest_ansorbench.workloads.case import PREFETCH
 from pytest_ansorbench.workloads.dataflow import Rounding
 from pytest_ansorbench.workloads.networks.relax_checks import tir_calls
 from pytest_ansorbench.workloads.networks.relax_names import tensor_type
+from pytest_ansorbench.workloads.signature import buffer_of, buffers_of, nodes, same_buffer
 from tests.inference import infer
 from tests.relax_modules import relax_module
 
@@ -179,6 +181,29 @@ def test_an_exponential_of_other_than_float32_is_left():
     build = model((3, 40), lambda op, const, x: op.exp(op.astype(x, "float64")))
     case = workloads.from_relax("double", build, rewrite=workloads.fast_math)
     assert "T.exp(" in case.program().script()
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        products((24, 32)),
+        images((32, 32, 1, 1)),
+        images((32, 32, 3, 3), padding=(1, 1)),
+    ],
+    ids=["product", "packed", "winograd"],
+)
+def test_what_is_to_be_fetched_ahead_is_weights(build):
+    tasks = workloads.from_relax("found", build, rewrite=workloads.winograd).tasks()
+    annotated = [
+        (task, node)
+        for task in tasks
+        for node in nodes(task.mod["main"].body)
+        if PREFETCH in getattr(node, "annotations", {})
+    ]
+    [(task, block)] = annotated
+    weights = buffer_of(block.reads[-1])
+    of_arguments = [same_buffer(weights, one) for _, one in buffers_of(task.mod["main"])]
+    assert of_arguments.index(True) in task.surroundings.given
 
 
 def test_rows_that_no_tile_divides_are_padded():
