@@ -33,6 +33,8 @@ _LINE: Final = 64
 """Bytes of a cache line."""
 _FEWEST_MEETINGS: Final = 2
 """Of a tile; below, there would be a prefetch for every few multiplications."""
+_MOST_LINES: Final = 32
+"""Fetched at once: about as many misses as a core has under way."""
 _READ, _CLOSEST, _DATA = 0, 3, 1
 """What is fetched will be read, is to be in all caches, and is no code: arguments of LLVM's."""
 
@@ -93,9 +95,9 @@ class _Nest:
     weights: Any
     indices: Sequence[Any]  # of what it reads of them, by the variables of the loops
     step: Any  # loop from tile to tile
-    meetings: Sequence[Any]  # loops within it, over which a tile stays the same
-    inner: Any  # loop within them, which computes with a tile
-    tile: Sequence[Any]  # loops over the tile, the last of them over neighbours in memory
+    within: Sequence[Any]  # loops within it, up to the next
+    inner: Any  # loop that computes a part of the output
+    tile: Sequence[Any]  # loops over a tile, the last of them over neighbours in memory
 
     @classmethod
     def along(cls, path: Sequence[Any]) -> _Nest | None:
@@ -111,32 +113,59 @@ class _Nest:
         of_axes = IndexMap([axis.var for axis in axes], [one.min for one in read.region], None)
         indices = _at([*of_axes.map_indices(values)], {one: 0 for one in loops if _steps(one) == 1})
         loops = [one for one in loops if _steps(one) != 1]
+        begin = _at(indices, dict.fromkeys(loops, 0))
+        moves = {
+            loop: [
+                int(there) - int(here)
+                for there, here in zip(
+                    _at(indices, {**dict.fromkeys(loops, 0), loop: 1}), begin, strict=True
+                )
+            ]
+            for loop in loops
+        }
+        moving = [any(moves[loop]) for loop in loops]
         terms = [value for axis, value in zip(axes, values, strict=True) if _is_sum(axis)]
-        sums = [place for place, loop in enumerate(loops) if _moves(loop, terms)]
+        sums = [place for place, loop in enumerate(loops) if _is_in(loop, terms)]
         first = next((place for place in reversed(sums) if place - 1 not in sums), 0)
-        outer = [place for place in sums if place < first]
-        tile = [loop for loop in loops[first:] if _moves(loop, indices)]
-        if not outer or not tile or not _is_along_memory(tile[-1], loops, indices):
+        for step in reversed(range(first)):
+            within = loops[step + 1 : first]
+            again = [loop for place, loop in enumerate(within, step + 1) if not moving[place]]
+            if moving[step] and _product(again) >= _FEWEST_MEETINGS:
+                break
+        else:
             return None
-        within = loops[outer[-1] + 1 : first]
-        meetings = [loop for loop in within if not _moves(loop, indices)]
-        if _product(meetings) < _FEWEST_MEETINGS:
+        tile = [loop for place, loop in enumerate(loops) if place > step and moving[place]]
+        if not tile or moves[tile[-1]] != [0] * (len(indices) - 1) + [1]:
             return None
-        return cls(buffer_of(read), indices, loops[outer[-1]], meetings, loops[first], tile)
+        nest = cls(buffer_of(read), indices, loops[step], within, loops[first], tile)
+        return nest if nest.share * nest.lines <= _MOST_LINES else None
+
+    @property
+    def in_line(self) -> int:
+        """Elements of a cache line."""
+        return _LINE // np.dtype(str(self.weights.dtype)).itemsize
+
+    @property
+    def lines(self) -> int:
+        """Of a row of a tile."""
+        return -(-int(self.tile[-1].extent) // self.in_line)
+
+    @property
+    def share(self) -> int:
+        """Rows that a part of the output fetches."""
+        return -(-_product(self.tile[:-1]) // _product(self.within))
 
     def fetch(self) -> Any:
-        """The statement by which a meeting fetches its share of the next tile."""
+        """The statement by which a part fetches its share of the next tile."""
         from tvm.tirx import BufferLoad, Evaluate, For, ForKind, Var, address_of, call_intrin
 
         *rows, columns = self.tile
-        in_line = _LINE // np.dtype(str(self.weights.dtype)).itemsize
-        share = -(-_product(rows) // _product(self.meetings))
         row, line = Var("row", "int64"), Var("line", "int64")
         place: Any = 0
-        for loop in self.meetings:
+        for loop in self.within:
             place = place * _steps(loop) + loop.loop_var
-        place = place * share + row
-        there = {self.step: self.step.loop_var + 1, columns: line * in_line}
+        place = place * self.share + row
+        there = {self.step: self.step.loop_var + 1, columns: line * self.in_line}
         for loop in reversed(rows[1:]):
             there[loop] = place % _steps(loop)
             place = place // _steps(loop)
@@ -144,9 +173,8 @@ class _Nest:
             there[rows[0]] = place
         address = address_of(BufferLoad(self.weights, _at(self.indices, there)))
         fetch = call_intrin("void", "tirx.prefetch", address, _READ, _CLOSEST, _DATA)
-        lines = -(-int(columns.extent) // in_line)
-        of_row = For(line, 0, lines, ForKind.UNROLLED, Evaluate(fetch))
-        return For(row, 0, share, ForKind.SERIAL, of_row)
+        of_row = For(line, 0, self.lines, ForKind.UNROLLED, Evaluate(fetch))
+        return For(row, 0, self.share, ForKind.SERIAL, of_row)
 
 
 def _replaced(path: Sequence[Any], new: Any) -> Any:
@@ -187,14 +215,6 @@ def _product(loops: Sequence[Any]) -> int:
     return prod(int(loop.extent) for loop in loops)
 
 
-def _is_along_memory(loop: Any, loops: Sequence[Any], indices: Sequence[Any]) -> bool:
-    """Whether a step of a loop leads to the next element, from where all loops begin."""
-    begin = dict.fromkeys(loops, 0)
-    here, there = _at(indices, begin), _at(indices, {**begin, loop: 1})
-    steps = [int(after) - int(before) for before, after in zip(here, there, strict=True)]
-    return steps == [0] * (len(steps) - 1) + [1]
-
-
 def _at(indices: Sequence[Any], there: Mapping[Any, Any]) -> list[Any]:
     """Indices by the variables of loops, where some of the loops are."""
     from tvm.tirx import IndexMap, IntImm
@@ -203,6 +223,6 @@ def _at(indices: Sequence[Any], there: Mapping[Any, Any]) -> list[Any]:
     return [*IndexMap([loop.loop_var for loop in there], indices, None).map_indices(places)]
 
 
-def _moves(loop: Any, values: Sequence[Any]) -> bool:
-    """Whether a step of a loop changes one of some values."""
+def _is_in(loop: Any, values: Sequence[Any]) -> bool:
+    """Whether some values depend on where a loop is."""
     return any(node.same_as(loop.loop_var) for value in values for node in nodes(value))

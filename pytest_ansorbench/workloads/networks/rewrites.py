@@ -69,7 +69,7 @@ def packed(module: IRModule) -> IRModule:
     is laid out (features / block, ..., channels, block) here, in blocks of 32 if that divides them,
     else of 16. With features last, those that a tile reads for one channel lie as far from those
     for the next as there are features, often a power of two, which few sets of a cache have to
-    hold. Rows of products are padded until a tile divides them. Images get `channels_last`.
+    hold. Products are padded until tiles divide them. Images get `channels_last`.
 
     Args:
         module: A Relax module whose `main` is in dataflow blocks.
@@ -168,7 +168,44 @@ def _rewritten(module: IRModule, forms: Mapping[str, _Form]) -> IRModule:
             primfunc_attrs={"op_pattern": _FUSES_AS_CONVOLUTIONS_DO},
         )
 
-    return _visited(module, replaced)
+    return _visited(_visited(module, replaced), _in_tiles)
+
+
+def _in_tiles(visitor: Any, call: Any) -> Any:
+    """A product of two activations, padded until tiles divide it, e.g. attention over 197 tokens.
+
+    Few rows would not pay for the copy.
+    """
+    from tvm.relax import op
+
+    if operator_of(call) != _MATMUL or array_of(_bound(visitor, call.args[1])) is not None:
+        return call
+    shapes = [_shape(one) for one in call.args]
+    if any(len(one) < 2 for one in shapes) or str(type_of(call).dtype) != "float32":
+        return call
+    rows, columns = shapes[0][-2], shapes[1][-1]
+    more_rows, more_columns = _rows_in_tiles(rows) - rows, -columns % _BLOCKS[-1]
+    if rows <= max(_TILE_ROWS) or not more_rows + more_columns:
+        return call
+
+    def padded(array: Any, shape: Sequence[int], rows: int, columns: int) -> Any:
+        widths = [0] * (2 * len(shape) - 4) + [0, rows, 0, columns]
+        return visitor.builder_.emit(op.nn.pad(array, widths)) if rows + columns else array
+
+    left, right = call.args
+    product = op.matmul(
+        padded(left, shapes[0], more_rows, 0), padded(right, shapes[1], 0, more_columns)
+    )
+    end = [*_shape(call)[:-2], rows, columns]
+    return op.strided_slice(visitor.builder_.emit(product), [*range(len(end))], [0] * len(end), end)
+
+
+def _shape(value: Any) -> tuple[int, ...]:
+    """The shape of a tensor, empty if it is not known."""
+    try:
+        return tuple(map(int, type_of(value).shape))
+    except (TypeError, AttributeError):
+        return ()
 
 
 def _without_detour(visitor: Any, call: Any) -> Any:

@@ -212,6 +212,34 @@ def test_rows_that_no_tile_divides_are_padded():
     assert "(T.int64(39), T.int64(32))" in text
 
 
+def attention(tokens, *, dtype="float32", batch=2):
+    """Each token's product with each other one."""
+
+    def body(op, const, x):
+        x = op.astype(x, dtype)
+        return op.astype(op.matmul(x, op.permute_dims(x, [0, 2, 1])), "float32")
+
+    return model((batch, tokens, 24), body)
+
+
+@pytest.mark.parametrize(("tokens", "padded"), [(37, (39, 48)), (36, (36, 48)), (39, (39, 48))])
+def test_products_of_activations_are_padded_until_tiles_divide_them(tokens, padded):
+    build = attention(tokens)
+    assert "matmul" in rewritten(build, workloads.packed)
+    text = workloads.from_relax("tokens", build, rewrite=workloads.packed).program().script()
+    rows, columns = padded
+    assert f"(T.int64(2), T.int64({rows}), T.int64({columns}))" in text
+
+
+@pytest.mark.parametrize(
+    "build",
+    [attention(32), attention(13), attention(37, dtype="float16")],
+    ids=["fits", "few rows", "half"],
+)
+def test_other_products_of_activations_are_left(build):
+    assert "pad" not in rewritten(build, workloads.packed)
+
+
 def test_images_are_transposed_at_both_ends_and_nowhere_else():
     first, *convolutions, last = rewritten(clipped(), workloads.channels_last).split()
     assert (first, last) == ("transpose", "transpose1")
