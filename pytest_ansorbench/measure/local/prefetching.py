@@ -1,9 +1,9 @@
-"""Weights fetched into the caches while the tile of a sum before theirs is computed.
+"""Weights fetched into the caches while the tile before theirs is computed.
 
 Within a network a kernel's weights come from memory, and a tile that waits for them computes
-nothing. Where a tile of weights is met again, for other rows of the output, each meeting fetches
-its share of the next tile before it computes: all of it at once would fill the queue that loads
-wait in, and between the terms of a sum a prefetch keeps LLVM from having the sum in registers.
+nothing. Where a tile of weights is used again, for other rows of the output, these uses fetch the
+next tile, share by share: all of it at once would fill the queue that loads wait in. No share is
+fetched between two terms that LLVM should sum up in registers, which it does not across a prefetch.
 """
 
 from __future__ import annotations
@@ -31,10 +31,12 @@ if TYPE_CHECKING:
 
 _LINE: Final = 64
 """Bytes of a cache line."""
-_FEWEST_MEETINGS: Final = 2
+_FEWEST_USES: Final = 2
 """Of a tile; below, there would be a prefetch for every few multiplications."""
 _MOST_LINES: Final = 32
 """Fetched at once: about as many misses as a core has under way."""
+_FEWEST_TERMS: Final = 16
+"""Summed up between prefetches, for which sums leave their registers."""
 _READ, _CLOSEST, _DATA = 0, 3, 1
 """What is fetched will be read, is to be in all caches, and is no code: arguments of LLVM's."""
 
@@ -42,9 +44,8 @@ _READ, _CLOSEST, _DATA = 0, 3, 1
 def prefetches() -> Pass:
     """A pass by which blocks with the annotation `PREFETCH` fetch ahead what they read last.
 
-    That has to be an argument of the function. A schedule stays as it is unless its loops are, from
-    the outside: one over tiles of a sum's terms, one over rows that share a tile, those over a
-    tile.
+    That has to be an argument of the function. A function stays as it is unless its loops are, from
+    the outside: one from tile to tile, one that uses a tile again, those over the terms of a sum.
     """
     from tvm.tirx.transform import prim_func_pass
 
@@ -89,92 +90,116 @@ def _fetching(function: PrimFunc, path: Sequence[Any]) -> PrimFunc:
 
 
 @dataclass(frozen=True, eq=False)
+class _Loop:
+    """A loop around a block, of two steps or more."""
+
+    node: Any
+    shift: Sequence[int]  # by its first step, of the indices of what the block reads
+    sums: bool  # whether it is over the terms of a sum
+
+    @property
+    def variable(self) -> Any:
+        return self.node.loop_var
+
+    @property
+    def steps(self) -> int:
+        return int(self.node.extent)
+
+
+@dataclass(frozen=True, eq=False)
 class _Nest:
     """The loops around a block that sums up products with weights."""
 
     weights: Any
     indices: Sequence[Any]  # of what it reads of them, by the variables of the loops
-    step: Any  # loop from tile to tile
-    within: Sequence[Any]  # loops within it, up to the next
-    inner: Any  # loop that computes a part of the output
-    tile: Sequence[Any]  # loops over a tile, the last of them over neighbours in memory
+    step: _Loop  # from tile to tile
+    within: Sequence[_Loop]  # one of its steps, down to sums
+    inner: Any  # the loop that computes sums
+    tile: Sequence[_Loop]  # loops over a tile, the last of them over neighbours in memory
 
     @classmethod
     def along(cls, path: Sequence[Any]) -> _Nest | None:
         """The nest on a path to a block; None if it has another form."""
-        from tvm.tirx import IndexMap
+        read = path[-1].block.reads[-1]
+        around = [one for one in path if type(one).__name__ == "For"]
+        if None in map(_extent, around) or any(_extent(one) != 1 for one in read.region):
+            return None
+        indices, loops = _loops(path[-1], around)
+        first = _first_of_sums(loops)
+        step = next(
+            (
+                place
+                for place in reversed(range(first))
+                if any(loops[place].shift) and _uses(loops[place + 1 : first]) >= _FEWEST_USES
+            ),
+            None,
+        )
+        if step is None:
+            return None
+        tile = [loop for loop in loops[step + 1 :] if any(loop.shift)]
+        if not tile or tile[-1].shift != [0] * (len(indices) - 1) + [1]:
+            return None
+        within, inner = loops[step + 1 : first], loops[first].node
+        nest = cls(buffer_of(read), indices, loops[step], within, inner, tile)
+        return nest if nest.rows * nest.lines <= _MOST_LINES else None
 
-        realize = path[-1]
-        block, read = realize.block, realize.block.reads[-1]
-        loops = [one for one in path if type(one).__name__ == "For"]
-        if None in map(_steps, loops) or any(_steps(one) != 1 for one in read.region):
-            return None
-        axes, values = block.iter_vars, [*realize.iter_values]
-        of_axes = IndexMap([axis.var for axis in axes], [one.min for one in read.region], None)
-        indices = _at([*of_axes.map_indices(values)], {one: 0 for one in loops if _steps(one) == 1})
-        loops = [one for one in loops if _steps(one) != 1]
-        begin = _at(indices, dict.fromkeys(loops, 0))
-        moves = {
-            loop: [
-                int(there) - int(here)
-                for there, here in zip(
-                    _at(indices, {**dict.fromkeys(loops, 0), loop: 1}), begin, strict=True
-                )
-            ]
-            for loop in loops
-        }
-        moving = [any(moves[loop]) for loop in loops]
-        terms = [value for axis, value in zip(axes, values, strict=True) if _is_sum(axis)]
-        sums = [place for place, loop in enumerate(loops) if _is_in(loop, terms)]
-        first = next((place for place in reversed(sums) if place - 1 not in sums), 0)
-        for step in reversed(range(first)):
-            within = loops[step + 1 : first]
-            again = [loop for place, loop in enumerate(within, step + 1) if not moving[place]]
-            if moving[step] and _product(again) >= _FEWEST_MEETINGS:
-                break
-        else:
-            return None
-        tile = [loop for place, loop in enumerate(loops) if place > step and moving[place]]
-        if not tile or moves[tile[-1]] != [0] * (len(indices) - 1) + [1]:
-            return None
-        nest = cls(buffer_of(read), indices, loops[step], within, loops[first], tile)
-        return nest if nest.share * nest.lines <= _MOST_LINES else None
+    @property
+    def rows(self) -> int:
+        """Of the next tile, that each pass through `inner` fetches."""
+        return -(-_product(self.tile[:-1]) // _product(self.within))
+
+    @property
+    def lines(self) -> int:
+        """Cache lines of a row."""
+        return -(-self.tile[-1].steps // self.in_line)
 
     @property
     def in_line(self) -> int:
         """Elements of a cache line."""
         return _LINE // np.dtype(str(self.weights.dtype)).itemsize
 
-    @property
-    def lines(self) -> int:
-        """Of a row of a tile."""
-        return -(-int(self.tile[-1].extent) // self.in_line)
-
-    @property
-    def share(self) -> int:
-        """Rows that a part of the output fetches."""
-        return -(-_product(self.tile[:-1]) // _product(self.within))
-
     def fetch(self) -> Any:
-        """The statement by which a part fetches its share of the next tile."""
+        """The statement that fetches a share of the next tile."""
         from tvm.tirx import BufferLoad, Evaluate, For, ForKind, Var, address_of, call_intrin
 
-        *rows, columns = self.tile
+        *over_rows, over_columns = self.tile
         row, line = Var("row", "int64"), Var("line", "int64")
         place: Any = 0
         for loop in self.within:
-            place = place * _steps(loop) + loop.loop_var
-        place = place * self.share + row
-        there = {self.step: self.step.loop_var + 1, columns: line * self.in_line}
-        for loop in reversed(rows[1:]):
-            there[loop] = place % _steps(loop)
-            place = place // _steps(loop)
-        if rows:
-            there[rows[0]] = place
+            place = place * loop.steps + loop.variable
+        place = place * self.rows + row
+        there = {self.step.node: self.step.variable + 1, over_columns.node: line * self.in_line}
+        for loop in reversed(over_rows[1:]):
+            there[loop.node] = place % loop.steps
+            place = place // loop.steps
+        if over_rows:
+            there[over_rows[0].node] = place
         address = address_of(BufferLoad(self.weights, _at(self.indices, there)))
         fetch = call_intrin("void", "tirx.prefetch", address, _READ, _CLOSEST, _DATA)
         of_row = For(line, 0, self.lines, ForKind.UNROLLED, Evaluate(fetch))
-        return For(row, 0, self.share, ForKind.SERIAL, of_row)
+        return For(row, 0, self.rows, ForKind.SERIAL, of_row)
+
+
+def _loops(realize: Any, found: Sequence[Any]) -> tuple[list[Any], list[_Loop]]:
+    """The indices of what a block reads last, by the loops around it, and these loops.
+
+    Loops of one step are left out, of both.
+    """
+    from tvm.tirx import IndexMap
+
+    axes, values = realize.block.iter_vars, [*realize.iter_values]
+    region = realize.block.reads[-1].region
+    by_axes = IndexMap([axis.var for axis in axes], [one.min for one in region], None)
+    single = {loop: 0 for loop in found if _extent(loop) == 1}
+    indices = _at([*by_axes.map_indices(values)], single)
+    terms = [value for axis, value in zip(axes, values, strict=True) if _is_sum(axis)]
+    begin = {loop: 0 for loop in found if loop not in single}
+    loops = []
+    for loop in begin:
+        places = [map(int, _at(indices, there)) for there in (begin, {**begin, loop: 1})]
+        shift = [after - before for before, after in zip(*places, strict=True)]
+        loops.append(_Loop(loop, shift, _is_in(loop, terms)))
+    return indices, loops
 
 
 def _replaced(path: Sequence[Any], new: Any) -> Any:
@@ -202,17 +227,33 @@ def _replaced(path: Sequence[Any], new: Any) -> Any:
     return new
 
 
+def _first_of_sums(loops: Sequence[_Loop]) -> int:
+    """The place of the loop that sums up between prefetches; 0 if there is none.
+
+    Of those over terms the innermost if it is long enough, else with those right around it.
+    """
+    sums = [place for place, loop in enumerate(loops) if loop.sums]
+    if sums and loops[sums[-1]].steps >= _FEWEST_TERMS:
+        return sums[-1]
+    return next((place for place in reversed(sums) if place - 1 not in sums), 0)
+
+
 def _is_sum(axis: Any) -> bool:
     return int(axis.iter_type) == REDUCTION
 
 
-def _steps(one: Any) -> int | None:
-    """The extent of a loop or a range, if it is known."""
+def _extent(one: Any) -> int | None:
+    """Of a loop or a range; None if it is not known."""
     return getattr(one.extent, "value", None)
 
 
-def _product(loops: Sequence[Any]) -> int:
-    return prod(int(loop.extent) for loop in loops)
+def _product(loops: Sequence[_Loop]) -> int:
+    return prod(loop.steps for loop in loops)
+
+
+def _uses(loops: Sequence[_Loop]) -> int:
+    """How often loops use the same weights."""
+    return prod(loop.steps for loop in loops if not any(loop.shift))
 
 
 def _at(indices: Sequence[Any], there: Mapping[Any, Any]) -> list[Any]:

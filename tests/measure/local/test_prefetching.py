@@ -65,8 +65,8 @@ def module(*tensors):
     return IRModule({"main": te.create_prim_func([*tensors]).with_attr("global_symbol", "main")})
 
 
-def scheduled(mod, rows, columns, *sums):
-    """Loops from the outside: parts of sums, rows, columns; parts of sums, rows, columns."""
+def scheduled(mod, rows, columns, *sums, by_columns=False):
+    """Loops over parts of sums, rows and columns, or of columns, rows and sums; then in these."""
     from tvm.s_tir import Schedule
 
     schedule = Schedule(mod)
@@ -77,7 +77,8 @@ def scheduled(mod, rows, columns, *sums):
     outer, inner = zip(
         *(schedule.split(k, [None, part]) for k, part in zip(terms, sums, strict=True)), strict=True
     )
-    schedule.reorder(*outer, i_0, j_0, *inner, i_1, j_1)
+    parts = (j_0, i_0, *outer) if by_columns else (*outer, i_0, j_0)
+    schedule.reorder(*parts, *inner, i_1, j_1)
     schedule.vectorize(j_1)
     schedule.decompose_reduction(block, outer[0])
     return schedule.mod
@@ -126,22 +127,23 @@ def walked(node, there, step, found):
 
 
 @pytest.mark.parametrize(
-    ("mod", "rows", "columns", "sums", "step"),
+    ("mod", "step"),
     [
-        (product(), 2, 32, [3], "k_0"),
-        (product(), 4, 32, [4], "k_0"),
-        (product(rows=6), 2, 16, [4], "k_0"),
-        (product(block=16), 1, 16, [6], "k_0"),
-        (convolution(), 1, 32, [3, 2], "k_0"),
-        (convolution(), 2, 32, [1, 4], "k_0"),
-        (convolution(channels=4), 2, 32, [1, 4], "r_0"),
+        (scheduled(product(), 2, 32, 3), "k_0"),
+        (scheduled(product(), 4, 32, 4), "k_0"),
+        (scheduled(product(rows=6), 2, 16, 4), "k_0"),
+        (scheduled(product(block=16), 1, 16, 6), "k_0"),
+        (scheduled(convolution(), 1, 32, 3, 2), "k_0"),
+        (scheduled(convolution(), 2, 32, 1, 4), "k_0"),
+        (scheduled(convolution(channels=4), 2, 32, 1, 4), "r_0"),
+        (scheduled(product(terms=24), 4, 32, 12, by_columns=True), "j_0"),
+        (scheduled(product(terms=48), 4, 32, 16, by_columns=True), "j_0"),
+        (scheduled(convolution(channels=32), 2, 32, 1, 16, by_columns=True), "j_0"),
     ],
 )
-def test_a_tile_s_lines_are_fetched_once_while_the_tile_before_is_computed(
-    mod, rows, columns, sums, step
-):
+def test_a_tile_s_lines_are_fetched_once_while_the_tile_before_is_computed(mod, step):
     found = defaultdict(list, turns=0)
-    walked(prefetches()(scheduled(mod, rows, columns, *sums))["main"].body, {}, step, found)
+    walked(prefetches()(mod)["main"].body, {}, step, found)
     turns = found["turns"]
     assert turns > 1
     for turn in range(1, turns):
@@ -181,9 +183,10 @@ def copied():
         scheduled(product(), 2, 32, 12),
         scheduled(product(), 2, 32, 1),
         scheduled(product(), 8, 32, 3),
+        scheduled(product(terms=48), 4, 32, 12, by_columns=True),
         scheduled(copied(), 2, 32, 3),
     ],
-    ids=["as it is", "no annotation", "one tile", "no tile", "met once", "copied"],
+    ids=["as it is", "no annotation", "one tile", "no tile", "used once", "burst", "copied"],
 )
 def test_other_programs_stay_as_they_are(mod):
     assert tvm_ffi.structural_equal(prefetches()(mod), mod)
