@@ -204,26 +204,18 @@ def _loops(realize: Any, found: Sequence[Any]) -> tuple[list[Any], list[_Loop]]:
 
 def _replaced(path: Sequence[Any], new: Any) -> Any:
     """The first statement of a path, with something else in the place of the last one."""
-    from tvm.s_tir import SBlock, SBlockRealize
-    from tvm.tirx import For, SeqStmt
-
     for old, above in pairwise(reversed(path)):
-        kind = type(above).__name__
-        if kind == "For":
+        kind = type(above)
+        if kind.__name__ == "For":
             loop = (above.loop_var, above.min, above.extent, above.kind)
-            new = For(*loop, new, above.thread_binding, above.annotations)
-        elif kind == "SeqStmt":
-            new = SeqStmt([new if part.same_as(old) else part for part in above.seq])
+            new = kind(*loop, new, above.thread_binding, above.annotations)
+        elif kind.__name__ == "SeqStmt":
+            new = kind([new if part.same_as(old) else part for part in above.seq])
         else:
             block = above.block
-            new = SBlockRealize(
-                above.iter_values,
-                above.predicate,
-                SBlock(
-                    *(block.iter_vars, block.reads, block.writes, block.name_hint, new),
-                    *(block.init, block.alloc_buffers, block.match_buffers, block.annotations),
-                ),
-            )
+            of_block = (block.iter_vars, block.reads, block.writes, block.name_hint, new)
+            allocated = (block.init, block.alloc_buffers, block.match_buffers, block.annotations)
+            new = kind(above.iter_values, above.predicate, type(block)(*of_block, *allocated))
     return new
 
 

@@ -69,7 +69,7 @@ def packed(module: IRModule) -> IRModule:
     is laid out (features / block, ..., channels, block) here, in blocks of 32 if that divides them,
     else of 16. With features last, those that a tile reads for one channel lie as far from those
     for the next as there are features, often a power of two, which few sets of a cache have to
-    hold. Products are padded until tiles divide them. Images get `channels_last`.
+    hold. Products get more rows and columns until tiles divide them. Images get `channels_last`.
 
     Args:
         module: A Relax module whose `main` is in dataflow blocks.
@@ -155,9 +155,9 @@ def _rewritten(module: IRModule, forms: Mapping[str, _Form]) -> IRModule:
             return call
         data, weights = call.args
         array = array_of(_bound(visitor, weights))
-        # Of mixed precision, sums have another type than what is summed.
-        types = {str(type_of(one).dtype) for one in (call, data, weights)}
-        new = form(call, array) if array is not None and types == {"float32"} else None
+        if array is None or _types(call, data, weights) != {"float32"}:
+            return call
+        new = form(call, array)
         if new is None:
             return call
         return visitor.builder_.call_te(
@@ -172,32 +172,62 @@ def _rewritten(module: IRModule, forms: Mapping[str, _Form]) -> IRModule:
 
 
 def _in_tiles(visitor: Any, call: Any) -> Any:
-    """A product of two activations, padded until tiles divide it, e.g. attention over 197 tokens.
+    """A product of two activations that no tiles divide, as one that they do.
 
-    Few rows would not pay for the copy.
+    Attention over 197 tokens, a prime, is an example. Few rows would not pay for the columns.
     """
     from tvm.relax import op
 
     if operator_of(call) != _MATMUL or array_of(_bound(visitor, call.args[1])) is not None:
         return call
     shapes = [_shape(one) for one in call.args]
-    if any(len(one) < 2 for one in shapes) or str(type_of(call).dtype) != "float32":
+    if any(len(one) < 2 for one in shapes) or _types(call, *call.args) != {"float32"}:
         return call
     rows, columns = shapes[0][-2], shapes[1][-1]
-    more_rows, more_columns = _rows_in_tiles(rows) - rows, -columns % _BLOCKS[-1]
-    if rows <= max(_TILE_ROWS) or not more_rows + more_columns:
+    more_columns = -columns % _BLOCKS[-1]
+    if rows <= max(_TILE_ROWS) or (_rows_in_tiles(rows) == rows and not more_columns):
         return call
-
-    def padded(array: Any, shape: Sequence[int], rows: int, columns: int) -> Any:
-        widths = [0] * (2 * len(shape) - 4) + [0, rows, 0, columns]
-        return visitor.builder_.emit(op.nn.pad(array, widths)) if rows + columns else array
-
     left, right = call.args
-    product = op.matmul(
-        padded(left, shapes[0], more_rows, 0), padded(right, shapes[1], 0, more_columns)
+    if more_columns:
+        widths = [0] * (2 * len(shapes[1]) - 1) + [more_columns]
+        right = visitor.builder_.emit(op.nn.pad(right, widths))
+    return visitor.builder_.call_te(
+        partial(_product_in_tiles, columns=columns),
+        left,
+        right,
+        primfunc_name_hint="matmul",
+        primfunc_attrs={"op_pattern": _FUSES_AS_CONVOLUTIONS_DO},
     )
-    end = [*_shape(call)[:-2], rows, columns]
-    return op.strided_slice(visitor.builder_.emit(product), [*range(len(end))], [0] * len(end), end)
+
+
+def _product_in_tiles(left: Tensor, right: Tensor, *, columns: int) -> Tensor:
+    """The first columns of a product, whose batches broadcast."""
+    from tvm import te
+
+    *_, rows, channels = map(int, left.shape)
+    of_left, of_right = ([*map(int, one.shape[:-2])] for one in (left, right))
+    batches = np.broadcast_shapes(of_left, of_right)
+    k = te.reduce_axis((0, channels), "k")
+
+    def batch(of: Sequence[int], at: Sequence[Any]) -> list[Any]:
+        own = at[len(batches) - len(of) : len(batches)]
+        return [0 if extent == 1 else index for extent, index in zip(of, own, strict=True)]
+
+    product = te.compute(
+        (*batches, _rows_in_tiles(rows), int(right.shape[-1])),
+        lambda *at: te.sum(
+            left[(*batch(of_left, at), _row(at[-2], rows), k)]
+            * right[(*batch(of_right, at), k, at[-1])],
+            axis=[k],
+        ),
+        name="matmul",
+    )
+    return te.compute((*batches, rows, columns), lambda *at: product(*at), name="part_of_matmul")
+
+
+def _types(*values: Any) -> set[str]:
+    """Of mixed precision, sums have another type than what is summed."""
+    return {str(type_of(one).dtype) for one in values}
 
 
 def _shape(value: Any) -> tuple[int, ...]:
@@ -277,30 +307,35 @@ def _packed_product(call: Any, weights: NDArray[Any]) -> _Replacement | None:
 
 
 def _product(data: Tensor, weights: Tensor) -> Tensor:
-    from tvm import te, topi
+    from tvm import te
 
     *others, rows, channels = map(int, data.shape)
     blocks, _, block = map(int, weights.shape)
-    more = _rows_in_tiles(rows) - rows
-    if more:
-        data = topi.nn.pad(data, [0] * len(data.shape), [*[0] * len(others), more, 0])
     k = te.reduce_axis((0, channels), "k")
     product = te.compute(
-        (*others, rows + more, blocks * block),
+        (*others, _rows_in_tiles(rows), blocks * block),
         lambda *at: te.sum(
-            data[(*at[:-1], k)] * weights[at[-1] // block, k, at[-1] % block], axis=[k]
+            data[(*at[:-2], _row(at[-2], rows), k)] * weights[at[-1] // block, k, at[-1] % block],
+            axis=[k],
         ),
         name="matmul_packed",
         attrs={PREFETCH: True},
     )
-    if not more:
+    if _rows_in_tiles(rows) == rows:
         return product
     shape = (*others, rows, blocks * block)
     return te.compute(shape, lambda *at: product(*at), name="rows_of_matmul")
 
 
+def _row(index: Any, rows: int) -> Any:
+    """The row itself, or the last one where rows are added: a copy of all would take longer."""
+    from tvm import tirx
+
+    return index if _rows_in_tiles(rows) == rows else tirx.min(index, rows - 1)
+
+
 def _rows_in_tiles(rows: int) -> int:
-    """Rows, padded by as few as it takes for a tile to divide them: 198 for 197, a prime."""
+    """Rows, and as few more as it takes for a tile to divide them: 198 for 197, a prime."""
     if rows <= max(_TILE_ROWS):
         return rows
     return next(n for n in count(rows) if any(n % tile == 0 for tile in _TILE_ROWS))
