@@ -45,7 +45,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("files", nargs="*", type=Path, metavar="FILE")
     files = parser.parse_args().files or sorted((RESULTS / "tuned").glob(f"*-{TUNING_REWRITE}-0.*"))
-    with engine_of(settings_of({})) as engine:
+    with engine_of(settings_of({"engine.caches": "network"})) as engine:
         rows = [row for file in files for row in measured(file, engine)]
     print(tabulate(rows, HEADERS, floatfmt=("", "", "", ".4f", ".4f", ".2f")))
 

@@ -51,8 +51,9 @@ def prefetches() -> Pass:
 
     @prim_func_pass(opt_level=0)  # type: ignore[untyped-decorator]
     def fetch_ahead(function: PrimFunc, *_: Any) -> PrimFunc:
-        for path in [*_paths(function.body, ())]:
-            function = _fetching(function, path)
+        for place in range(len([*_paths(function.body, ())])):
+            # Anew: the one before has changed what leads to this one.
+            function = _fetching(function, [*_paths(function.body, ())][place])
         return function
 
     return fetch_ahead

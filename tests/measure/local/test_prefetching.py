@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import re
 from collections import defaultdict
 
 import numpy as np
@@ -65,12 +66,12 @@ def module(*tensors):
     return IRModule({"main": te.create_prim_func([*tensors]).with_attr("global_symbol", "main")})
 
 
-def scheduled(mod, rows, columns, *sums, by_columns=False):
+def scheduled(mod, rows, columns, *sums, by_columns=False, name="product"):
     """Loops over parts of sums, rows and columns, or of columns, rows and sums; then in these."""
     from tvm.s_tir import Schedule
 
     schedule = Schedule(mod)
-    block = schedule.get_sblock("product")
+    block = schedule.get_sblock(name)
     i, j, *terms = schedule.get_loops(block)
     i_0, i_1 = schedule.split(i, [None, rows])
     j_0, j_1 = schedule.split(j, [None, columns])
@@ -164,6 +165,28 @@ def test_a_kernel_with_prefetches_computes_the_same():
     kernel["main"](tvm.runtime.tensor(data), tvm.runtime.tensor(weights), out)
     expected = np.einsum("ik,bkj->ibj", data, weights).reshape(8, 96)
     np.testing.assert_allclose(out.numpy(), expected, rtol=1e-5, atol=1e-5)
+
+
+def test_each_block_of_a_function_fetches_its_own_weights():
+    from tvm import te
+
+    data = te.placeholder((8, 12), name="data")
+    k = te.reduce_axis((0, 12), "k")
+
+    def sums(weights):
+        return te.compute(
+            (8, 32),
+            lambda i, j: te.sum(data[i, k] * weights[k, j], axis=[k]),
+            name=f"{weights.op.name}_product",
+            attrs={PREFETCH: True},
+        )
+
+    several = [te.placeholder((12, 32), name=name) for name in ("first", "second")]
+    mod = module(data, *several, *map(sums, several))
+    for name in ("first_product", "second_product"):
+        mod = scheduled(mod, 2, 32, 3, name=name)
+    fetched = re.findall(r"prefetch\(T.address_of\((\w+)", prefetches()(mod).script())
+    assert fetched == ["first", "second"]
 
 
 def copied():
