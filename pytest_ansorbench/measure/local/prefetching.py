@@ -195,10 +195,11 @@ def _loops(realize: Any, found: Sequence[Any]) -> tuple[list[Any], list[_Loop]]:
     indices = _at([*by_axes.map_indices(values)], single)
     terms = [value for axis, value in zip(axes, values, strict=True) if _is_sum(axis)]
     begin = {loop: 0 for loop in found if loop not in single}
+    here = [*map(int, _at(indices, begin))]
     loops = []
     for loop in begin:
-        places = [map(int, _at(indices, there)) for there in (begin, {**begin, loop: 1})]
-        shift = [after - before for before, after in zip(*places, strict=True)]
+        there = map(int, _at(indices, {**begin, loop: 1}))
+        shift = [after - before for before, after in zip(here, there, strict=True)]
         loops.append(_Loop(loop, shift, _is_in(loop, terms)))
     return indices, loops
 

@@ -12,7 +12,7 @@ import numpy as np
 from pytest_ansorbench.workloads.case import Surroundings, Task
 from pytest_ansorbench.workloads.dataflow import flops_of
 from pytest_ansorbench.workloads.networks.relax_checks import tir_calls
-from pytest_ansorbench.workloads.networks.relax_names import type_of
+from pytest_ansorbench.workloads.networks.relax_names import shape_of, type_of
 from pytest_ansorbench.workloads.signature import BadProgram, check_program
 
 if TYPE_CHECKING:
@@ -106,8 +106,5 @@ def _surroundings(program: IRModule, calls: list[_Call]) -> Mapping[str, Surroun
 
 def _bytes(type_: Any) -> int:
     """Bytes of a tensor of fixed shape; 0 for what is none."""
-    try:
-        extents = [int(extent) for extent in type_.shape]
-    except (TypeError, AttributeError):
-        return 0
-    return prod(extents) * np.dtype(str(type_.dtype)).itemsize
+    shape = shape_of(type_)
+    return 0 if shape is None else prod(shape) * np.dtype(str(type_.dtype)).itemsize

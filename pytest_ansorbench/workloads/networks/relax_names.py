@@ -28,6 +28,14 @@ def type_of(value: Expr) -> Any:
     return value.ty if hasattr(value, "ty") else value.struct_info
 
 
+def shape_of(type_: Any) -> tuple[int, ...] | None:
+    """The shape of a tensor's type; None if it is open, or the type is no tensor's."""
+    try:
+        return tuple(int(extent) for extent in type_.shape)
+    except (TypeError, AttributeError):
+        return None
+
+
 def name_of(variable: Expr) -> str:
     """The name of a variable."""
     return str(variable.name_hint if hasattr(variable, "name_hint") else variable.name)

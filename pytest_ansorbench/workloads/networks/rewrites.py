@@ -13,7 +13,7 @@ import numpy as np
 from pytest_ansorbench.workloads.case import PREFETCH
 from pytest_ansorbench.workloads.networks.fast_math import fast_forms
 from pytest_ansorbench.workloads.networks.relax_checks import operator_of
-from pytest_ansorbench.workloads.networks.relax_names import array_of, type_of
+from pytest_ansorbench.workloads.networks.relax_names import array_of, shape_of, type_of
 from pytest_ansorbench.workloads.networks.winograd import TAPS, TILE, convolution, transformed
 
 if TYPE_CHECKING:
@@ -146,7 +146,10 @@ _Form = Callable[[Any, "NDArray[Any]"], _Replacement | None]
 
 
 def _rewritten(module: IRModule, forms: Mapping[str, _Form]) -> IRModule:
-    """Calls of operators in float32, with constant weights, in another form, by operator's name."""
+    """Calls of operators in float32, with constant weights, in another form, by operator's name.
+
+    And products of two activations in tiles.
+    """
     from tvm import relax
 
     def replaced(visitor: Any, call: Any) -> Any:
@@ -180,7 +183,7 @@ def _in_tiles(visitor: Any, call: Any) -> Any:
 
     if operator_of(call) != _MATMUL or array_of(_bound(visitor, call.args[1])) is not None:
         return call
-    shapes = [_shape(one) for one in call.args]
+    shapes = [shape_of(type_of(one)) or () for one in call.args]
     if any(len(one) < 2 for one in shapes) or _types(call, *call.args) != {"float32"}:
         return call
     rows, columns = shapes[0][-2], shapes[1][-1]
@@ -228,14 +231,6 @@ def _product_in_tiles(left: Tensor, right: Tensor, *, columns: int) -> Tensor:
 def _types(*values: Any) -> set[str]:
     """Of mixed precision, sums have another type than what is summed."""
     return {str(type_of(one).dtype) for one in values}
-
-
-def _shape(value: Any) -> tuple[int, ...]:
-    """The shape of a tensor, empty if it is not known."""
-    try:
-        return tuple(map(int, type_of(value).shape))
-    except (TypeError, AttributeError):
-        return ()
 
 
 def _without_detour(visitor: Any, call: Any) -> Any:
