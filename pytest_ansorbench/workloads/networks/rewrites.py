@@ -5,20 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
-
-from pytest_ansorbench.workloads.case import PREFETCH
 from pytest_ansorbench.workloads.networks.fast_math import fast_forms
 from pytest_ansorbench.workloads.networks.relax_checks import operator_of
 from pytest_ansorbench.workloads.networks.relax_names import array_of, shape_of, type_of
+from pytest_ansorbench.workloads.networks.tiled import (
+    BLOCKS,
+    TILE_ROWS,
+    blocked,
+    packed_convolution,
+    packed_product,
+    product_in_tiles,
+    rows_in_tiles,
+)
 from pytest_ansorbench.workloads.networks.winograd import TAPS, TILE, convolution, transformed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
+    import numpy as np
     from numpy.typing import NDArray
     from tvm import IRModule
     from tvm.te import Tensor
@@ -29,10 +33,6 @@ Rewrite = Callable[["IRModule"], "IRModule"]
 _FEWEST_TILES: Final = 16
 """Below, reading the larger kernel takes longer than the multiplications that are saved."""
 _FEWEST_CHANNELS: Final = 32
-_BLOCKS: Final = (32, 16)
-"""Features in a block, the first that divides all: two vectors of AVX-512, or two of AVX2."""
-_TILE_ROWS: Final = range(4, 15)
-"""Rows of a tile of a product, whose sums of two vectors each stay in registers."""
 _CONV2D: Final = "relax.nn.conv2d"
 _MATMUL: Final = "relax.matmul"
 _PERMUTE_DIMS: Final = "relax.permute_dims"
@@ -187,45 +187,20 @@ def _in_tiles(visitor: Any, call: Any) -> Any:
     if any(len(one) < 2 for one in shapes) or _types(call, *call.args) != {"float32"}:
         return call
     rows, columns = shapes[0][-2], shapes[1][-1]
-    more_columns = -columns % _BLOCKS[-1]
-    if rows <= max(_TILE_ROWS) or (_rows_in_tiles(rows) == rows and not more_columns):
+    more_columns = -columns % BLOCKS[-1]
+    if rows <= max(TILE_ROWS) or (rows_in_tiles(rows) == rows and not more_columns):
         return call
     left, right = call.args
     if more_columns:
         widths = [0] * (2 * len(shapes[1]) - 1) + [more_columns]
         right = visitor.builder_.emit(op.nn.pad(right, widths))
     return visitor.builder_.call_te(
-        partial(_product_in_tiles, columns=columns),
+        partial(product_in_tiles, columns=columns),
         left,
         right,
         primfunc_name_hint="matmul",
         primfunc_attrs={"op_pattern": _FUSES_AS_CONVOLUTIONS_DO},
     )
-
-
-def _product_in_tiles(left: Tensor, right: Tensor, *, columns: int) -> Tensor:
-    """The first columns of a product, whose batches broadcast."""
-    from tvm import te
-
-    *_, rows, channels = map(int, left.shape)
-    of_left, of_right = ([*map(int, one.shape[:-2])] for one in (left, right))
-    batches = np.broadcast_shapes(of_left, of_right)
-    k = te.reduce_axis((0, channels), "k")
-
-    def batch(of: Sequence[int], at: Sequence[Any]) -> list[Any]:
-        own = at[len(batches) - len(of) : len(batches)]
-        return [0 if extent == 1 else index for extent, index in zip(of, own, strict=True)]
-
-    product = te.compute(
-        (*batches, _rows_in_tiles(rows), int(right.shape[-1])),
-        lambda *at: te.sum(
-            left[(*batch(of_left, at), _row(at[-2], rows), k)]
-            * right[(*batch(of_right, at), k, at[-1])],
-            axis=[k],
-        ),
-        name="matmul",
-    )
-    return te.compute((*batches, rows, columns), lambda *at: product(*at), name="part_of_matmul")
 
 
 def _types(*values: Any) -> set[str]:
@@ -284,103 +259,28 @@ def _bound(visitor: Any, value: Any) -> Any:
     return visitor.lookup_binding(value) if isinstance(value, relax.Var) else value
 
 
-def _blocks(weights: NDArray[Any]) -> NDArray[Any] | None:
-    """Weights (..., channels, features) as (features / block, ..., channels, block), or None."""
-    *others, features = weights.shape
-    block = next((one for one in _BLOCKS if features % one == 0), None)
-    if block is None:
-        return None
-    blocks = weights.reshape(*others, features // block, block)
-    return np.ascontiguousarray(np.moveaxis(blocks, -2, 0))
-
-
 def _packed_product(call: Any, weights: NDArray[Any]) -> _Replacement | None:
     """A matrix product with weights (features / block, channels, block); none of a vector."""
-    if weights.ndim != 2 or type_of(call.args[0]).ndim < 2 or (blocks := _blocks(weights)) is None:
+    if weights.ndim != 2 or type_of(call.args[0]).ndim < 2 or (blocks := blocked(weights)) is None:
         return None
-    return _Replacement("packed_matmul", blocks, _product)
-
-
-def _product(data: Tensor, weights: Tensor) -> Tensor:
-    from tvm import te
-
-    *others, rows, channels = map(int, data.shape)
-    blocks, _, block = map(int, weights.shape)
-    k = te.reduce_axis((0, channels), "k")
-    product = te.compute(
-        (*others, _rows_in_tiles(rows), blocks * block),
-        lambda *at: te.sum(
-            data[(*at[:-2], _row(at[-2], rows), k)] * weights[at[-1] // block, k, at[-1] % block],
-            axis=[k],
-        ),
-        name="matmul_packed",
-        attrs={PREFETCH: True},
-    )
-    if _rows_in_tiles(rows) == rows:
-        return product
-    shape = (*others, rows, blocks * block)
-    return te.compute(shape, lambda *at: product(*at), name="rows_of_matmul")
-
-
-def _row(index: Any, rows: int) -> Any:
-    """The row itself, or the last one where rows are added: a copy of all would take longer."""
-    from tvm import tirx
-
-    return index if _rows_in_tiles(rows) == rows else tirx.min(index, rows - 1)
-
-
-def _rows_in_tiles(rows: int) -> int:
-    """Rows, and as few more as it takes for a tile to divide them: 198 for 197, a prime."""
-    if rows <= max(_TILE_ROWS):
-        return rows
-    return next(n for n in count(rows) if any(n % tile == 0 for tile in _TILE_ROWS))
+    return _Replacement("packed_matmul", blocks, packed_product)
 
 
 def _packed(call: Any, kernel: NDArray[Any]) -> _Replacement | None:
     """A convolution with a kernel (features / block, rows, columns, channels, block)."""
     attributes = call.attrs
-    if not _is_plain(call) or (blocks := _blocks(kernel)) is None:
+    if not _is_plain(call) or (blocks := blocked(kernel)) is None:
         return None
     return _Replacement(
         "packed_conv2d",
         blocks,
         partial(
-            _packed_convolution,
+            packed_convolution,
             shape=tuple(map(int, type_of(call).shape)),
             strides=tuple(map(int, attributes.strides)),
             padding=tuple(map(int, attributes.padding)),
             dilation=tuple(map(int, attributes.dilation)),
         ),
-    )
-
-
-def _packed_convolution(
-    data: Tensor,
-    kernel: Tensor,
-    *,
-    shape: Sequence[int],
-    strides: Sequence[int],
-    padding: Sequence[int],
-    dilation: Sequence[int],
-) -> Tensor:
-    from tvm import te, topi
-
-    _, rows, columns, channels, block = map(int, kernel.shape)
-    top, left, bottom, right = padding
-    if any(padding):
-        data = topi.nn.pad(data, (0, top, left, 0), (0, bottom, right, 0), name="data_pad")
-    r = te.reduce_axis((0, rows), "r")
-    s = te.reduce_axis((0, columns), "s")
-    k = te.reduce_axis((0, channels), "k")
-    return te.compute(
-        shape,
-        lambda b, h, w, c: te.sum(
-            data[b, h * strides[0] + r * dilation[0], w * strides[1] + s * dilation[1], k]
-            * kernel[c // block, r, s, k, c % block],
-            axis=[r, s, k],
-        ),
-        name="conv2d_packed",
-        attrs={PREFETCH: True},
     )
 
 

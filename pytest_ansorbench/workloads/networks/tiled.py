@@ -1,0 +1,123 @@
+"""Products and convolutions in the shapes that tiles of registers divide, weights in blocks."""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from pytest_ansorbench.workloads.case import PREFETCH
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+    from tvm.te import Tensor
+
+BLOCKS: Final = (32, 16)
+"""Features in a block, the first that divides all: two vectors of AVX-512, or two of AVX2."""
+TILE_ROWS: Final = range(4, 15)
+"""Rows of a tile of a product, whose sums of two vectors each stay in registers."""
+
+
+def blocked(weights: NDArray[Any]) -> NDArray[Any] | None:
+    """Weights (..., channels, features) as (features / block, ..., channels, block), or None."""
+    *others, features = weights.shape
+    block = next((one for one in BLOCKS if features % one == 0), None)
+    if block is None:
+        return None
+    blocks = weights.reshape(*others, features // block, block)
+    return np.ascontiguousarray(np.moveaxis(blocks, -2, 0))
+
+
+def rows_in_tiles(rows: int) -> int:
+    """Rows, and as few more as it takes for a tile to divide them: 198 for 197, a prime."""
+    if rows <= max(TILE_ROWS):
+        return rows
+    return next(n for n in count(rows) if any(n % tile == 0 for tile in TILE_ROWS))
+
+
+def packed_product(data: Tensor, weights: Tensor) -> Tensor:
+    """Of data (..., rows, channels), with weights (features / block, channels, block)."""
+    from tvm import te
+
+    *others, rows, channels = map(int, data.shape)
+    blocks, _, block = map(int, weights.shape)
+    k = te.reduce_axis((0, channels), "k")
+    product = te.compute(
+        (*others, rows_in_tiles(rows), blocks * block),
+        lambda *at: te.sum(
+            data[(*at[:-2], _row(at[-2], rows), k)] * weights[at[-1] // block, k, at[-1] % block],
+            axis=[k],
+        ),
+        name="matmul_packed",
+        attrs={PREFETCH: True},
+    )
+    if rows_in_tiles(rows) == rows:
+        return product
+    shape = (*others, rows, blocks * block)
+    return te.compute(shape, lambda *at: product(*at), name="rows_of_matmul")
+
+
+def product_in_tiles(left: Tensor, right: Tensor, *, columns: int) -> Tensor:
+    """The first columns of a product, whose batches broadcast."""
+    from tvm import te
+
+    *_, rows, channels = map(int, left.shape)
+    of_left, of_right = ([*map(int, one.shape[:-2])] for one in (left, right))
+    batches = np.broadcast_shapes(of_left, of_right)
+    k = te.reduce_axis((0, channels), "k")
+
+    def batch(of: Sequence[int], at: Sequence[Any]) -> list[Any]:
+        own = at[len(batches) - len(of) : len(batches)]
+        return [0 if extent == 1 else index for extent, index in zip(of, own, strict=True)]
+
+    product = te.compute(
+        (*batches, rows_in_tiles(rows), int(right.shape[-1])),
+        lambda *at: te.sum(
+            left[(*batch(of_left, at), _row(at[-2], rows), k)]
+            * right[(*batch(of_right, at), k, at[-1])],
+            axis=[k],
+        ),
+        name="matmul",
+    )
+    return te.compute((*batches, rows, columns), lambda *at: product(*at), name="part_of_matmul")
+
+
+def packed_convolution(
+    data: Tensor,
+    kernel: Tensor,
+    *,
+    shape: Sequence[int],
+    strides: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+) -> Tensor:
+    """Of data with channels last; the kernel (features / block, rows, columns, channels, block)."""
+    from tvm import te, topi
+
+    _, rows, columns, channels, block = map(int, kernel.shape)
+    top, left, bottom, right = padding
+    if any(padding):
+        data = topi.nn.pad(data, (0, top, left, 0), (0, bottom, right, 0), name="data_pad")
+    r = te.reduce_axis((0, rows), "r")
+    s = te.reduce_axis((0, columns), "s")
+    k = te.reduce_axis((0, channels), "k")
+    return te.compute(
+        shape,
+        lambda b, h, w, c: te.sum(
+            data[b, h * strides[0] + r * dilation[0], w * strides[1] + s * dilation[1], k]
+            * kernel[c // block, r, s, k, c % block],
+            axis=[r, s, k],
+        ),
+        name="conv2d_packed",
+        attrs={PREFETCH: True},
+    )
+
+
+def _row(index: Any, rows: int) -> Any:
+    """The row itself, or the last one where rows are added: a copy of all would take longer."""
+    from tvm import tirx
+
+    return index if rows_in_tiles(rows) == rows else tirx.min(index, rows - 1)
