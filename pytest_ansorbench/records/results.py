@@ -13,7 +13,7 @@ from pytest_ansorbench.records.shards import Shards
 from pytest_ansorbench.records.verdicts import Gate, SuiteVerdict, Verdict
 from pytest_ansorbench.records.yardsticks import Yardsticks
 
-SCHEMA_VERSION: Final = 14
+SCHEMA_VERSION: Final = 15
 OLDEST_SCHEMA_VERSION: Final = 12
 """The first that is still read."""
 

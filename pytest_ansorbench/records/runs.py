@@ -250,6 +250,8 @@ class MachineState:
         frequency_mhz: Current clock frequency, mean over cores; None if it cannot be read.
         busiest: The processes that took most, as `name share-of-a-core`, the greatest first.
         gpu: The GPU that measures; None if none does.
+        exchanged_bytes_s: Bytes per second that each core reads of what another has just written;
+            None if it was not measured.
     """
 
     busy_cores: float
@@ -258,6 +260,7 @@ class MachineState:
     frequency_mhz: float | None
     busiest: tuple[str, ...] = ()
     gpu: GpuState | None = field(default=None, metadata={"since": 14})
+    exchanged_bytes_s: float | None = field(default=None, metadata={"since": 15})
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,8 @@ from pytest_ansorbench.stats.recorded import Pace
 
 BUSY_CORES: Final = 0.1
 """Cores' worth of other work that moves a latency by more than it varies anyway."""
+MOVED: Final = 1.5
+"""By what factor two rates at which cores exchange data have to differ to be told."""
 
 
 _CACHES: Final = {
@@ -137,20 +139,19 @@ def machine_warnings(
     sentences = tuple(
         f"warning: {result.case}: {warning}"
         for result in results
-        for warning in (*_disturbed(result), *_emulated(result, machines), *_mixed(result))
+        for warning in (
+            *_disturbed(result),
+            *_moved(result),
+            *_emulated(result, machines),
+            *_mixed(result),
+        )
     )
     return Lines(sentences, tone="warning")
 
 
 def _disturbed(result: CaseResult) -> Iterator[str]:
-    # All arms of a repeat, which is a seed, share what was seen before and after it.
-    states = {
-        (run.seed, moment): state
-        for run in result.runs
-        for moment, state in (("before", run.before), ("after", run.after))
-        if state is not None
-    }
-    disturbed = [s for s in states.values() if s.busy_cores + s.stolen_cores > BUSY_CORES]
+    states = _states(result)
+    disturbed = [s for s in states if s.busy_cores + s.stolen_cores > BUSY_CORES]
     if not disturbed:
         return
     worst = max(disturbed, key=lambda state: state.busy_cores + state.stolen_cores)
@@ -158,6 +159,30 @@ def _disturbed(result: CaseResult) -> Iterator[str]:
         f"the machine was busy at {len(disturbed)} of {len(states)} observations, with up to "
         f"{_work(worst)}; its times may be off"
     )
+
+
+def _moved(result: CaseResult) -> Iterator[str]:
+    if len(result.machines) > 1:
+        return
+    rates = [rate for one in _states(result) if (rate := one.exchanged_bytes_s) is not None]
+    slow = [rate for rate in rates if rate * MOVED < max(rates)]
+    if slow:
+        yield (
+            f"its cores were farther apart at {len(slow)} of {len(rates)} observations: each read "
+            f"{min(slow) / 1e9:.2g} GB/s of what another had written, elsewhere up to "
+            f"{max(rates) / 1e9:.2g}; kernels whose threads exchange data were slower"
+        )
+
+
+def _states(result: CaseResult) -> Sequence[MachineState]:
+    """What was seen before and after each repeat, which is a seed: all its arms share it."""
+    states = {
+        (run.seed, moment): state
+        for run in result.runs
+        for moment, state in (("before", run.before), ("after", run.after))
+        if state is not None
+    }
+    return [*states.values()]
 
 
 def _work(state: MachineState) -> str:

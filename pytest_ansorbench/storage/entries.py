@@ -25,7 +25,7 @@ from pytest_ansorbench.records import (
 from pytest_ansorbench.records.checks import check, check_seconds
 from pytest_ansorbench.records.runs import check_times
 
-JOURNAL_VERSION: Final = 12
+JOURNAL_VERSION: Final = 13
 OLDEST_JOURNAL_VERSION: Final = 9
 """The first that is still read."""
 _LONGEST_SLICE_MS: Final = 10_000.0

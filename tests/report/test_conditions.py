@@ -49,6 +49,30 @@ def test_time_taken_by_the_host_counts():
     assert "0.1 cores of other work and 0.3 cores taken by the host" in warning
 
 
+NEAR, FAR = (dataclasses.replace(QUIET, exchanged_bytes_s=rate) for rate in (24.4e9, 8.1e9))
+
+
+@pytest.mark.parametrize("states", [[(NEAR, NEAR)], [(FAR, FAR), (FAR, FAR)], [(FAR, QUIET)]])
+def test_cores_that_stay_where_they_are_are_not_told(states):
+    assert lines_of(machine_warnings([case(*states)], {})) == []
+
+
+def test_cores_that_were_moved_are_told():
+    [warning] = lines_of(machine_warnings([case((NEAR, FAR), (NEAR, QUIET))], {}))
+    assert warning == (
+        "warning: conv2d: its cores were farther apart at 1 of 3 observations: each read 8.1 GB/s "
+        "of what another had written, elsewhere up to 24; kernels whose threads exchange data "
+        "were slower"
+    )
+
+
+def test_cores_of_several_machines_are_not_compared():
+    spread = case((NEAR, NEAR), (FAR, FAR))
+    runs = tuple(dataclasses.replace(run, machine=f"machine-{run.seed}") for run in spread.runs)
+    [mixed] = lines_of(machine_warnings([dataclasses.replace(spread, runs=runs)], {}))
+    assert "come from 2 machines" in mixed
+
+
 def test_repeats_from_several_machines_are_told():
     spread = case((QUIET, QUIET), (QUIET, BUSY))
     runs = tuple(dataclasses.replace(run, machine=f"machine-{run.seed}") for run in spread.runs)

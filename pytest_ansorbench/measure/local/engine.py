@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_ansorbench.cores import pinned_to, threads_of
 from pytest_ansorbench.cuda import check_compiler, check_device
 from pytest_ansorbench.environment import check_cores, check_toolchain, resolve_target
+from pytest_ansorbench.measure.exchange_probe import observe_exchange
 from pytest_ansorbench.measure.intrinsics import register_intrinsics
 from pytest_ansorbench.measure.local.asking import ProgramFailure
 from pytest_ansorbench.measure.local.builder import Builder
@@ -73,11 +74,10 @@ class LocalEngine(ForkingEngine):
         return self.supervisor.server.pid
 
     def observe(self) -> MachineState:
-        if self.device != "cuda":
-            return observe_machine()
-        # Of its clocks, before it rests.
-        gpu = observe_gpu(self.machine["gpu"]["name"])
-        return replace(observe_machine(), gpu=gpu)
+        # Before the machine rests, when clocks still are what they were.
+        gpu = observe_gpu(self.machine["gpu"]["name"]) if self.device == "cuda" else None
+        exchanged = observe_exchange(self)
+        return replace(observe_machine(), gpu=gpu, exchanged_bytes_s=exchanged)
 
     def code_bytes(self, built: Built) -> int | None:
         """Size of the object file of a program that waits to be run; None if it cannot be told."""
