@@ -28,6 +28,17 @@ def merged(paths: Iterable[Path]) -> Result:
     return merge_results(_of_one_commit({path.name: read_result(path) for path in sorted(paths)}))
 
 
+def merged_across_commits(paths: Iterable[Path]) -> Result:
+    """Results of files as one, whatever commits they are of: the reader has to be told.
+
+    Raises:
+        StorageError: They clash otherwise.
+    """
+    first, *others = (read_result(path) for path in sorted(paths))
+    found = [first, *(replace(one, commit=first.commit) for one in others)]
+    return merge_results({str(place): one for place, one in enumerate(found)})
+
+
 def _of_one_commit(found: Mapping[str, Result]) -> Mapping[str, Result]:
     """Results as of the first one's commit, if what was measured was the same in all.
 

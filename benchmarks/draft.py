@@ -3,7 +3,7 @@
     python benchmarks/draft.py [--case ID,ID] [--arms NAME,NAME] [--repeats N] [--trials N]
                                [--round N] [--caches warm|network] [--into FOLDER]
                                [--reference FOLDER] [--tests PATH]
-                               [--reference-kernels untuned,...]
+                               [--reference-kernels untuned,...] [--across-commits]
 
 One bench for each repeat of each case, with a journal and a result of its own in
 docs/results/draft/, so that the experiment can be run in pieces: a result that is there is not run
@@ -11,7 +11,9 @@ again. Then all results in the folder are merged and judged over the suite. Arms
 package and those of `draft_ablations.py`. With --reference, the reference's runs of earlier results
 stand in for new ones, where there are some. Without --case, the first shape of each family of
 operators but capsule; with 256 trials and 3 repeats that takes some hours on 2 cores. `--only
-report` runs nothing, and reports on the seeds that --seed and --repeats name. Networks:
+report` runs nothing, and reports on the seeds that --seed and --repeats name. Results of commits
+between which code that searches or measures has changed are refused, without --across-commits.
+Networks:
 `--case mobilenetv2-n1-s224 --trials 16/task --round 8 --into docs/results/draft-networks`.
 """
 
@@ -20,13 +22,13 @@ from __future__ import annotations
 import argparse
 import math
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import geometric_mean
 from typing import Final
 
-from commits import merged
+from commits import merged, merged_across_commits
 from sessions import RESULTS, ROOT, bench, to_resume
 from tabulate import tabulate
 
@@ -75,13 +77,16 @@ def main() -> None:
     parser.add_argument("--tests", default="bench_cases", help="where cases are collected")
     parser.add_argument("--reference-kernels", help="baselines of kernels")
     parser.add_argument("--only", choices=("report",), help="report on what there is")
+    parser.add_argument(
+        "--across-commits", action="store_true", help="merge results of searches that differ"
+    )
     given = parser.parse_args()
     if not given.only:
         for seed in range(given.seed, given.seed + given.repeats):
             for case in given.case.split(","):
                 run(case, seed, given)
     seeds = range(given.seed, given.seed + given.repeats) if given.only else None
-    print(report(given.into, seeds))
+    print(report(given.into, seeds, merged_across_commits if given.across_commits else merged))
 
 
 def run(case: str, seed: int, given: argparse.Namespace) -> None:
@@ -114,10 +119,12 @@ def run(case: str, seed: int, given: argparse.Namespace) -> None:
     )
 
 
-def report(folder: Path, seeds: Sequence[int] | None) -> str:
+def report(
+    folder: Path, seeds: Sequence[int] | None, merge: Callable[[Iterable[Path]], Result]
+) -> str:
     """The results of a folder, or those of some seeds, held to the limits of this experiment."""
     names = ["*.json.gz"] if seeds is None else [f"*-{seed}.json.gz" for seed in seeds]
-    found = merged(path for name in names for path in folder.glob(name))
+    found = merge(path for name in names for path in folder.glob(name))
     limits = {"max_suite_search_ratio": 0.2, "min_suite_throughput_ratio": 1.0}
     judged = judge_result(replace(found, settings={**found.settings, **limits}))
     shown = result_report(judged, Layout(COLUMNS), explained="fully")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 
 from pytest_ansorbench.records import CaseResult, ReferenceKernel, Result, Run
+from pytest_ansorbench.report.conditions import machine_warnings
 from pytest_ansorbench.report.curves import curves
 from pytest_ansorbench.report.peers import named
 from pytest_ansorbench.report.provenance import provenance
@@ -19,7 +20,8 @@ def tuning_report(
     result: Result, command: str, notes: Sequence[str], rewritten: Collection[str]
 ) -> Report:
     """Report on cases that one strategy has tuned once: outcomes, tasks, curves, circumstances."""
-    noted = Section("notes", (Lines(tuple(notes)),))
+    of_machines = machine_warnings(result.cases, result.machines)
+    noted = Section("notes", (Lines(tuple(notes)), of_machines))
     criteria = Criteria.from_settings(result.settings)
     of_cases = (section for case in result.cases for section in _of_case(case, criteria))
     return Report.of(tuned_lines(result, rewritten), noted, *of_cases, provenance(result, command))

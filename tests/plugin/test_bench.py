@@ -13,6 +13,7 @@ import pytest
 from pytest_ansorbench.measure.local import fork_server
 from pytest_ansorbench.measure.local.interpreter import Interpreter
 from tests.forked import wait_until
+from tests.measure.local.processes import ended
 from tests.plugin.apart import Apart
 from tests.plugin.conftest import measuring_fast
 from tests.plugin.project import BRIEF, trials
@@ -158,7 +159,7 @@ def test_an_interrupt_shows_what_finished_leaves_no_process_and_tells_how_to_go_
     assert out.endswith("exit code 2\n"), out
     assert rows(out)[0][0] == "doubling"
     assert "KeyboardInterrupt" in out
-    assert not any(worker.is_running() for worker in workers)
+    assert all(ended(worker.pid) for worker in workers)
     assert len(project.json("result.json")["cases"]) >= 1
     assert "to go on where this stopped: --ansor-resume=0001" in out
     with measuring_fast():

@@ -14,8 +14,10 @@ from pytest_ansorbench.report.conditions import (
     progress_lines,
     space_lines,
 )
+from pytest_ansorbench.report.render.formats import RENDERERS
+from pytest_ansorbench.report.tuning import tuning_report
 from tests.report.rendered import lines_of
-from tests.synthetic import CRITERIA, make_run, with_runs
+from tests.synthetic import CRITERIA, make_result, make_run, with_runs
 
 QUIET = MachineState(0.02, 0.0, 1.5, 3000.0)
 BUSY = MachineState(0.9, 0.0, 1.5, None, ("browser 80%", "updater 10%"))
@@ -64,6 +66,13 @@ def test_cores_that_were_moved_are_told():
         "of what another had written, elsewhere up to 24; kernels whose threads exchange data "
         "were slower"
     )
+
+
+def test_a_report_on_tuning_tells_of_the_machine_as_well():
+    [run, _] = case((NEAR, FAR)).runs
+    tuned = CaseResult("conv2d", ("default",), (run,), ())
+    told = RENDERERS["markdown"].render(tuning_report(make_result(tuned), "tune", (), ()))
+    assert "its cores were farther apart at 1 of 2 observations" in told
 
 
 def test_cores_of_several_machines_are_not_compared():
