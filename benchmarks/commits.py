@@ -20,12 +20,18 @@ MEASURED: Final = (
 
 
 def merged(paths: Iterable[Path]) -> Result:
-    """Results of files as one.
+    """Results of files as one, of the first one's commit, if what was measured is the same in all.
+
+    Hours of measurement see commits of tests and docs, and of reports and statistics, which are
+    made anew of all results.
 
     Raises:
         StorageError: What was measured differs, or they clash otherwise.
     """
-    return merge_results(_of_one_commit({path.name: read_result(path) for path in sorted(paths)}))
+    found = _read(paths)
+    trees = {_hashes_at(str(result.commit.get("id", ""))) for result in found.values()}
+    is_same = len(trees) == 1 and "" not in trees
+    return merge_results(_of_one_commit(found) if is_same else found)
 
 
 def merged_across_commits(paths: Iterable[Path]) -> Result:
@@ -34,22 +40,16 @@ def merged_across_commits(paths: Iterable[Path]) -> Result:
     Raises:
         StorageError: They clash otherwise.
     """
-    first, *others = (read_result(path) for path in sorted(paths))
-    found = [first, *(replace(one, commit=first.commit) for one in others)]
-    return merge_results({str(place): one for place, one in enumerate(found)})
+    return merge_results(_of_one_commit(_read(paths)))
+
+
+def _read(paths: Iterable[Path]) -> Mapping[str, Result]:
+    return {path.name: read_result(path) for path in sorted(paths)}
 
 
 def _of_one_commit(found: Mapping[str, Result]) -> Mapping[str, Result]:
-    """Results as of the first one's commit, if what was measured was the same in all.
-
-    Hours of measurement see commits of tests and docs, and of reports and statistics, which are
-    made anew of all results.
-    """
+    """Results as if all were of the first one's commit."""
     first = next(iter(found.values())).commit
-    commits = {str(result.commit.get("id", "")) for result in found.values()}
-    trees = {_hashes_at(commit) for commit in commits}
-    if len(trees) > 1 or "" in trees:
-        return found
     return {name: replace(result, commit=first) for name, result in found.items()}
 
 

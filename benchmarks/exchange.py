@@ -1,4 +1,4 @@
-"""What networks take while cores share a cache, and while their host has them on two.
+"""What networks take while cores exchange data fast, and while their host has them farther apart.
 
     python benchmarks/exchange.py [FILE ...] [--against LIBRARY] [--sets N]
 
@@ -19,9 +19,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Final, NamedTuple
 
-from sessions import RESULTS
 from tabulate import tabulate
-from tuned import write
+from tuned import as_tuned, kept_results
 
 from pytest_ansorbench.bench.prepared import Network, PreparedCase
 from pytest_ansorbench.bench.yardsticks import YardstickPlan
@@ -30,16 +29,13 @@ from pytest_ansorbench.measure.exchange_probe import observe_exchange
 from pytest_ansorbench.measure.program import Buildable, Program
 from pytest_ansorbench.measure.side_by_side import SideBySide, Span
 from pytest_ansorbench.measure.untuned import network_check
-from pytest_ansorbench.options.declarations import TUNING_REWRITE
 from pytest_ansorbench.report.conditions import MOVED
 from pytest_ansorbench.sessions import engine_of
 from pytest_ansorbench.storage import read_result
 from pytest_ansorbench.tuning import settings_of
 from pytest_ansorbench.winners import winners_of_case
 from pytest_ansorbench.workloads.case import Check
-from pytest_ansorbench.workloads.given import case_of
 from pytest_ansorbench.workloads.networks.apply import with_schedules
-from pytest_ansorbench.workloads.networks.rewrites import rewrite_named
 
 EFFORT: Final = SideBySide(precision=0.01, turns=Span(15, 30), sets=Span(1, 1))
 HEADERS: Final = ("network", "exchange", "sets", "GB/s a core", "ms", "ms of the other", "ratio")
@@ -69,7 +65,7 @@ def main() -> None:
     parser.add_argument("--against", default="openvino", metavar="LIBRARY")
     parser.add_argument("--sets", type=int, default=16)
     given = parser.parse_args()
-    files = given.files or sorted((RESULTS / "tuned").glob(f"*-{TUNING_REWRITE}-0.*"))
+    files = given.files or kept_results()
     found: dict[str, list[Set]] = defaultdict(list)
     with engine_of(settings_of({})) as engine, tempfile.TemporaryDirectory() as folder:
         duels = [duel(file, given.against, engine, Path(folder)) for file in files]
@@ -86,9 +82,7 @@ def duel(file: Path, against: str, engine: Engine, folder: Path) -> Duel:
     [case] = read_result(file).cases
     folder = folder / case.case
     folder.mkdir()
-    model = folder / f"{case.case}.pt2"
-    write(case.case, model)
-    network = case_of(str(model), rewrite=rewrite_named(TUNING_REWRITE))
+    network = as_tuned(case.case, folder)
     tasks, mod = tuple(network.tasks()), network.program()
     untuned = Network(mod, *network_check(engine, network, mod, tasks))
     [peer] = YardstickPlan(implementations=(against,)).peers(

@@ -15,9 +15,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from sessions import RESULTS
 from tabulate import tabulate
-from tuned import write
+from tuned import as_tuned, kept_results
 from tvm import IRModule
 from tvm.s_tir import Schedule
 from tvm_ffi import structural_equal
@@ -26,14 +25,11 @@ from pytest_ansorbench.measure.engine import Engine
 from pytest_ansorbench.measure.local.prefetching import prefetches
 from pytest_ansorbench.measure.program import Program
 from pytest_ansorbench.measure.side_by_side import SideBySide, Span
-from pytest_ansorbench.options.declarations import TUNING_REWRITE
 from pytest_ansorbench.sessions import engine_of
 from pytest_ansorbench.storage import read_result
 from pytest_ansorbench.tuning import settings_of
 from pytest_ansorbench.winners import winners_of_case
 from pytest_ansorbench.workloads.case import PREFETCH, Task
-from pytest_ansorbench.workloads.given import case_of
-from pytest_ansorbench.workloads.networks.rewrites import rewrite_named
 from pytest_ansorbench.workloads.signature import nodes
 
 EFFORT: Final = SideBySide(precision=0.01, turns=Span(20, 60), sets=Span(2, 2))
@@ -44,7 +40,7 @@ def main() -> None:
     """Print a row for each kernel that fetches ahead, and one for all of a network."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("files", nargs="*", type=Path, metavar="FILE")
-    files = parser.parse_args().files or sorted((RESULTS / "tuned").glob(f"*-{TUNING_REWRITE}-0.*"))
+    files = parser.parse_args().files or kept_results()
     with engine_of(settings_of({"engine.caches": "network"})) as engine:
         rows = [row for file in files for row in measured(file, engine)]
     print(tabulate(rows, HEADERS, floatfmt=("", "", "", ".4f", ".4f", ".2f")))
@@ -76,9 +72,7 @@ def measured(file: Path, engine: Engine) -> Iterator[tuple[str, str, int, float,
 def tasks_of(name: str) -> tuple[Task, ...]:
     """The tasks of a shipped network, as `tune` finds them in PyTorch's file."""
     with tempfile.TemporaryDirectory(prefix="ansor-bench-") as folder:
-        model = Path(folder) / f"{name}.pt2"
-        write(name, model)
-        return tuple(case_of(str(model), rewrite=rewrite_named(TUNING_REWRITE)).tasks())
+        return tuple(as_tuned(name, Path(folder)).tasks())
 
 
 def without_prefetches(mod: IRModule) -> IRModule:

@@ -27,8 +27,11 @@ from sessions import RESULTS
 
 from pytest_ansorbench import workloads
 from pytest_ansorbench.options.declarations import TUNING_REWRITE, TUNING_TRIALS
+from pytest_ansorbench.workloads.case import NetworkCase
+from pytest_ansorbench.workloads.given import case_of
 from pytest_ansorbench.workloads.networks.graph import draw_weights
 from pytest_ansorbench.workloads.networks.network import Network
+from pytest_ansorbench.workloads.networks.rewrites import rewrite_named
 from pytest_ansorbench.workloads.networks.to_torch import to_torch
 from pytest_ansorbench.yardsticks.sources import laid_out, source_of
 
@@ -71,6 +74,18 @@ def tuned(name: str, words: Sequence[str], kept: Path) -> str:
         kept.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(Path(folder) / "tuned" / "result.json.gz", kept)
     return f"{done.stdout.splitlines()[0]}; {' '.join(words)}\n"
+
+
+def kept_results() -> Sequence[Path]:
+    """What the default call has kept: a result of each network."""
+    return sorted((RESULTS / "tuned").glob(f"*-{TUNING_REWRITE}-0.*"))
+
+
+def as_tuned(name: str, folder: Path) -> NetworkCase:
+    """A shipped network, as `tune` finds it in PyTorch's file, which is written to a folder."""
+    model = folder / f"{name}.pt2"
+    write(name, model)
+    return case_of(str(model), rewrite=rewrite_named(TUNING_REWRITE))
 
 
 def write(name: str, path: Path) -> None:

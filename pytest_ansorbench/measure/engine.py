@@ -82,7 +82,7 @@ class Engine(AbstractContextManager["Engine", None], Protocol):
         """End all processes and let go of all programs. Does nothing if that is done."""
 
     def observe(self) -> MachineState:
-        """What else the machine is doing, while the engine is at rest. Takes part of a second."""
+        """How fast cores exchange data, and what else the machine does. Takes part of a second."""
 
     def build(
         self, programs: Sequence[Program], check: Check | None, limit_s: float | None = None

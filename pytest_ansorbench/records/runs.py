@@ -240,7 +240,7 @@ class GpuState:
 
 @dataclass(frozen=True, slots=True)
 class MachineState:
-    """What else the machine was doing, observed while the bench itself was at rest.
+    """How the machine was, and what else it did while the bench itself was at rest.
 
     Attributes:
         busy_cores: Cores' worth of time that went to anything but this bench.

@@ -7,9 +7,9 @@ import re
 import pytest
 
 from pytest_ansorbench.storage import StorageError
+from tests.pages import page
 from tests.recorded import RESULTS
 
-PAGES = RESULTS.parent
 FIGURE = r"[\d.]+ \[[\d.]+, [\d.inf]+\]"
 
 
@@ -21,7 +21,7 @@ def script(import_script):
 def test_the_readme_says_what_the_skeptics_experiment_comes_to(script):
     told = script.report(RESULTS / "skeptic", None, script.merged_across_commits)
     rows = dict(re.findall(r"^all cases +(\S+) +(\S.*)$", told, re.MULTILINE))
-    readme = " ".join((PAGES.parent / "README.md").read_text(encoding="utf-8").split())
+    readme = " ".join(page("README.md").split())
     sentence = readme.partition("nothing was tuned on,")[2].partition(" ([experiment]")[0]
     of_draft, of_random = sentence.split(";")
     for name, said in (("draft", of_draft), ("random-racing", of_random)):

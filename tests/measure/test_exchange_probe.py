@@ -9,8 +9,9 @@ from pytest_ansorbench.environment import resolve_target
 from pytest_ansorbench.measure.engine import EngineError
 from pytest_ansorbench.measure.exchange_probe import exchange, observe_exchange
 from pytest_ansorbench.measure.local.lowering import compile_module
-from pytest_ansorbench.measure.outcomes import Built, Measured
+from pytest_ansorbench.measure.outcomes import Measured
 from tests.fast_engine import FastEngine
+from tests.measure.test_noise_probe import Hasty
 
 
 def test_cores_exchange_data_slower_than_they_compute_and_faster_than_a_disk(engine):
@@ -19,7 +20,8 @@ def test_cores_exchange_data_slower_than_they_compute_and_faster_than_a_disk(eng
 
 @pytest.mark.parametrize("cores", [2, 3])
 def test_each_step_reads_what_a_neighbour_has_written(cores, target):
-    tvm = pytest.importorskip("tvm")
+    import tvm
+
     compiled = compile_module(exchange(cores), target)["main"]
     pieces = np.random.default_rng(0).standard_normal((cores, 32768), np.float32)
     found = tvm.runtime.tensor(np.zeros_like(pieces))
@@ -34,13 +36,6 @@ def test_a_single_thread_exchanges_nothing():
     alone = resolve_target('{"kind": "llvm", "num-cores": 1}')
     with FastEngine(alone) as engine:
         assert observe_exchange(engine) is None
-
-
-class Hasty(FastEngine):
-    """An engine whose limits let nothing be built."""
-
-    def build(self, programs, check, limit_s=None):
-        return [Built("build-timeout", 0.0, "no result after 0 s") for _ in programs]
 
 
 class Limping(FastEngine):
