@@ -6,6 +6,7 @@ import dataclasses
 import os
 import resource
 import signal
+import statistics
 import subprocess
 import sys
 import textwrap
@@ -320,7 +321,7 @@ def test_kernels_can_be_pinned_and_find_cold_caches_and_closing_ends_all_process
     gone(pids)
     assert outcome.status == "ok"
     # A copy of 8 MB precedes each call, and is not part of it.
-    assert outcome.run_s > 100 * outcome.latencies_s[0]
+    assert outcome.run_s > 100 * statistics.median(outcome.latencies_s)
 
 
 def test_kernels_find_the_caches_as_their_network_leaves_them(in_network, task):
