@@ -157,7 +157,7 @@ def measured(
             "task": task.name,
             "weight": task.weight,
             "warm_s": task.weight * median(warm[index]),
-            "within_s": _an_inference(calls.seconds.pop(task.name), inferences),
+            "within_s": an_inference(calls.seconds.pop(task.name), inferences),
             "cold_s": task.weight * median(cold[index]),
             "as_network_s": task.weight * median(as_network[index]),
         }
@@ -165,12 +165,12 @@ def measured(
     ]
     return {
         "end_to_end_s": median(whole),
-        "machine_calls_s": sum(_an_inference(s, inferences) for s in calls.seconds.values()),
+        "machine_calls_s": sum(an_inference(s, inferences) for s in calls.seconds.values()),
         "tasks": of_tasks,
     }
 
 
-def _an_inference(seconds: Sequence[float], inferences: int) -> float:
+def an_inference(seconds: Sequence[float], inferences: int) -> float:
     """Median over the inferences of what all calls of a function take together."""
     calls = len(seconds) // inferences
     return median(sum(seconds[i * calls : (i + 1) * calls]) for i in range(inferences))

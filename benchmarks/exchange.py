@@ -4,8 +4,8 @@
 
 FILE: a result that `benchmarks/tuned.py` has kept; all of docs/results/tuned/ with seed 0 by
 default. Each network is measured in turn with another library, one set of processes after another,
-and before and after each set cores exchange data. Rows are of the sets with a fast exchange and of
-those with one a third slower than the fastest. Sets in which that changed are left out.
+and before and after each set cores exchange data. Rows are of sets with a fast exchange, with one a
+third slower than the fastest, and of sets in which that changed.
 """
 
 from __future__ import annotations
@@ -38,13 +38,23 @@ from pytest_ansorbench.workloads.case import Check
 from pytest_ansorbench.workloads.networks.apply import with_schedules
 
 EFFORT: Final = SideBySide(precision=0.01, turns=Span(15, 30), sets=Span(1, 1))
-HEADERS: Final = ("network", "exchange", "sets", "GB/s a core", "ms", "ms of the other", "ratio")
+HEADERS: Final = (
+    "network",
+    "seed",
+    "exchange",
+    "sets",
+    "GB/s a core",
+    "ms",
+    "ms of the other",
+    "ratio",
+)
 
 
 class Duel(NamedTuple):
-    """A network as it was tuned, and the same in the other library."""
+    """A network as it was tuned with a seed, and the same in the other library."""
 
     name: str
+    seed: int
     programs: tuple[Buildable, Buildable]
     check: Check
 
@@ -66,21 +76,23 @@ def main() -> None:
     parser.add_argument("--sets", type=int, default=16)
     given = parser.parse_args()
     files = given.files or kept_results()
-    found: dict[str, list[Set]] = defaultdict(list)
+    found: dict[tuple[str, int], list[Set]] = defaultdict(list)
     with engine_of(settings_of({})) as engine, tempfile.TemporaryDirectory() as folder:
         duels = [duel(file, given.against, engine, Path(folder)) for file in files]
         # A set of each network after one of the other, so that they meet the same moments.
         for _ in range(given.sets):
             for one in duels:
-                found[one.name].append(one_set(engine, one))
-                print(one.name, *found[one.name][-1], file=sys.stderr, flush=True)
-    print(tabulate([*rows(found)], HEADERS, floatfmt=("", "", "", ".1f", ".2f", ".2f", ".2f")))
+                found[one.name, one.seed].append(latest := one_set(engine, one))
+                print(one.name, one.seed, *latest, file=sys.stderr, flush=True)
+    decimals = ("", "", "", "", ".1f", ".2f", ".2f", ".2f")
+    print(tabulate([*rows(found)], HEADERS, floatfmt=decimals))
 
 
 def duel(file: Path, against: str, engine: Engine, folder: Path) -> Duel:
     """The network of a result with its winners, and the other library's."""
     [case] = read_result(file).cases
-    folder = folder / case.case
+    [run] = case.runs
+    folder = folder / f"{case.case}-{run.seed}"
     folder.mkdir()
     network = as_tuned(case.case, folder)
     tasks, mod = tuple(network.tasks()), network.program()
@@ -91,7 +103,7 @@ def duel(file: Path, against: str, engine: Engine, folder: Path) -> Duel:
     best = {winner.place: winner.candidate().mod for winner in winners_of_case(case)}
     scheduled = [best.get(place) for place in range(len(tasks))]
     own = Program.network(with_schedules(mod, tasks, scheduled))
-    return Duel(case.case, (own, peer.program), untuned.check)
+    return Duel(case.case, run.seed, (own, peer.program), untuned.check)
 
 
 def one_set(engine: Engine, one: Duel) -> Set:
@@ -104,25 +116,26 @@ def one_set(engine: Engine, one: Duel) -> Set:
     return Set(before, after, own.latency_s, other.latency_s)
 
 
-def rows(found: Mapping[str, Sequence[Set]]) -> Iterator[tuple[Any, ...]]:
+def rows(found: Mapping[tuple[str, int], Sequence[Set]]) -> Iterator[tuple[Any, ...]]:
     """The rows of each network; latencies in ms, and the other's over its own."""
     fastest = max(rate for sets in found.values() for one in sets for rate in one[:2])
-    for name, sets in found.items():
-        kinds = {
-            "fast": [one for one in sets if min(one[:2]) * MOVED >= fastest],
-            "slow": [one for one in sets if max(one[:2]) * MOVED < fastest],
-        }
-        for kind, some in kinds.items():
-            if some:
-                yield (
-                    name,
-                    kind,
-                    len(some),
-                    median(one.before for one in some) / 1e9,
-                    1e3 * median(one.own_s for one in some),
-                    1e3 * median(one.other_s for one in some),
-                    median(one.other_s / one.own_s for one in some),
-                )
+    for (name, seed), sets in found.items():
+        kinds: dict[str, list[Set]] = defaultdict(list)
+        for one in sets:
+            are_fast = {rate * MOVED >= fastest for rate in one[:2]}
+            kind = "changed" if len(are_fast) > 1 else "fast" if True in are_fast else "slow"
+            kinds[kind].append(one)
+        for kind, some in sorted(kinds.items()):
+            yield (
+                name,
+                seed,
+                kind,
+                len(some),
+                median(one.before for one in some) / 1e9,
+                1e3 * median(one.own_s for one in some),
+                1e3 * median(one.other_s for one in some),
+                median(one.other_s / one.own_s for one in some),
+            )
 
 
 if __name__ == "__main__":

@@ -43,10 +43,20 @@ def onnxruntime_kernel(
     return LibraryKernel(lambda: session.run_with_iobinding(binding), outputs)
 
 
+def openvino_settings(threads: int) -> dict[str, Any]:
+    """OpenVINO's properties for latency, in 32-bit floats where it would take 16."""
+    return {
+        "PERFORMANCE_HINT": "LATENCY",
+        "INFERENCE_PRECISION_HINT": "f32",
+        "INFERENCE_NUM_THREADS": threads,
+        "NUM_STREAMS": 1,
+    }
+
+
 def openvino_kernel(
     path: Path, source: Source, inputs: Sequence[NDArray[Any]], threads: int
 ) -> LibraryKernel:
-    """A model in OpenVINO, for latency, in 32-bit floats where it would take 16."""
+    """A model in OpenVINO, as `openvino_settings` has it."""
     import openvino
 
     core = openvino.Core()
@@ -55,13 +65,8 @@ def openvino_kernel(
     names = [one.get_any_name() for one in model.inputs]
     _require_as_many(names, arrays)
     model.reshape({name: array.shape for name, array in zip(names, arrays, strict=True)})
-    settings = {
-        "PERFORMANCE_HINT": "LATENCY",
-        "INFERENCE_PRECISION_HINT": "f32",
-        "INFERENCE_NUM_THREADS": threads,
-        "NUM_STREAMS": 1,
-    }
-    request = core.compile_model(model, "CPU", settings).create_infer_request()
+    compiled = core.compile_model(model, "CPU", openvino_settings(threads))
+    request = compiled.create_infer_request()
     for place, array in enumerate(arrays):
         request.set_input_tensor(place, openvino.Tensor(array, shared_memory=True))
 
