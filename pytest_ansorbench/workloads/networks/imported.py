@@ -21,6 +21,7 @@ from pytest_ansorbench.workloads.networks.relax_checks import (
     require_lowered,
 )
 from pytest_ansorbench.workloads.networks.relax_names import (
+    NUM_INPUT,
     replace_constants,
     type_of,
     with_parameters,
@@ -327,5 +328,5 @@ def _with_weights_as_arguments(program: IRModule) -> tuple[IRModule, list[NDArra
     functions = dict(program.functions_items())
     functions[program.get_global_var("main")] = with_parameters(
         bare, [*bare.params, *(variable for _, variable in variables)], bare.body
-    )
+    ).with_attr(NUM_INPUT, len(bare.params))
     return IRModule(functions, attrs=program.attrs), weights

@@ -8,11 +8,14 @@ Up to 0.25 a value has `struct_info`, since 0.26 a type, `ty`. Constants are `re
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from tvm.relax import Expr, Function
+
+NUM_INPUT: Final = "num_input"
+"""TVM's attribute of a function: how many of its arguments, the first ones, are no weights."""
 
 
 def tensor_type(shape: Sequence[int], dtype: str) -> Any:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from pytest_ansorbench.workloads.networks import layers
 from pytest_ansorbench.workloads.networks.graph import Graph
 from pytest_ansorbench.workloads.networks.layers import Activation, Layer, Shape, along
-from pytest_ansorbench.workloads.networks.relax_names import tensor_type
+from pytest_ansorbench.workloads.networks.relax_names import NUM_INPUT, tensor_type
 
 if TYPE_CHECKING:
     from tvm import IRModule
@@ -34,7 +34,8 @@ def to_relax(graph: Graph) -> IRModule:
         for name, weight in graph.weights.items()
     }
     builder = relax.BlockBuilder()
-    with builder.function("main", [*inputs, *weights.values()]):
+    counted = {NUM_INPUT: len(inputs)}
+    with builder.function("main", [*inputs, *weights.values()], attrs=counted):
         with builder.dataflow():
             for node in graph.nodes:
                 values[node.output.index] = builder.emit(

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from pytest_ansorbench import workloads
+from pytest_ansorbench.measure.local.lowering import network_executable
 from pytest_ansorbench.workloads import ImportFailed
 from pytest_ansorbench.workloads.networks import extract
 from pytest_ansorbench.workloads.networks.imported import from_module
@@ -167,6 +168,25 @@ def test_a_weight_is_one_argument_however_often_it_is_read():
     np.testing.assert_array_equal(weight, square)
     right = np.maximum(x @ square, 0) @ square
     np.testing.assert_allclose(infer(case.program(), (x, weight)), right, rtol=1e-5, atol=1e-5)
+
+
+def test_only_kernels_check_weights():
+    import tvm
+    from tvm import relax
+
+    def product(relax, builder, x):
+        return relax.op.matmul(x, relax.const(MATRIX))
+
+    case = network(product, ("x", (3, len(MATRIX)), "float32"))
+    executable = network_executable(case.program(), tvm.target.Target("llvm"))
+    assert executable.as_text().count("call  vm.builtin.check_tensor_info") == 1  # x
+    x, weight = map(tvm.runtime.tensor, case.arguments())
+    run = relax.VirtualMachine(executable, tvm.cpu())["main"]
+    run(x, weight)
+    with pytest.raises(Exception, match="shape"):
+        run(x, tvm.runtime.tensor(MATRIX[1:]))
+    with pytest.raises(Exception, match="shape"):
+        run(weight, weight)
 
 
 @pytest.mark.parametrize("shapes", [{"x": (3, 4)}, {"n": 3}], ids=str)
