@@ -36,8 +36,16 @@ _FEWEST_CHANNELS: Final = 32
 _CONV2D: Final = "relax.nn.conv2d"
 _MATMUL: Final = "relax.matmul"
 _PERMUTE_DIMS: Final = "relax.permute_dims"
-_ELEMENTWISE: Final = ("relax.clip", "relax.nn.leakyrelu", "relax.nn.softplus")
+_RESHAPE: Final = "relax.reshape"
+_UNLAID: Final = ("relax.clip", "relax.nn.leakyrelu", "relax.nn.softplus")
 """Those of which TVM does not know that they work on any layout."""
+_ELEMENTWISE: Final[Mapping[str, int]] = {
+    **dict.fromkeys(_UNLAID, 1),
+    **{f"relax.{name}": 1 for name in ("sigmoid", "tanh", "erf", "exp")},
+    **{f"relax.nn.{name}": 1 for name in ("relu", "gelu", "gelu_tanh", "silu")},
+    **{f"relax.{name}": 2 for name in ("add", "subtract", "multiply", "divide")},
+}
+"""How many operands of an operator are taken element by element."""
 _FUSES_AS_CONVOLUTIONS_DO: Final = 4  # kOutEWiseFusable of TVM's relax/op_attr_types.h
 
 
@@ -57,9 +65,7 @@ def channels_last(module: IRModule) -> IRModule:
         transform.FoldConstant(),
         transform.CanonicalizeBindings(),
     ]
-    converted = _visited(tvm.transform.Sequential(convert)(module), _without_detour)
-    tidy = [transform.CanonicalizeBindings(), transform.DeadCodeElimination()]
-    return tvm.transform.Sequential(tidy)(converted)
+    return _tidied(_visited(tvm.transform.Sequential(convert)(module), _without_detour))
 
 
 def packed(module: IRModule) -> IRModule:
@@ -69,7 +75,8 @@ def packed(module: IRModule) -> IRModule:
     is laid out (features / block, ..., channels, block) here, in blocks of 32 if that divides them,
     else of 16. With features last, those that a tile reads for one channel lie as far from those
     for the next as there are features, often a power of two, which few sets of a cache have to
-    hold. Products get more rows and columns until tiles divide them. Images get `channels_last`.
+    hold. Products get more rows and columns until tiles divide them, and what follows them element
+    by element comes before a reshape, with which TVM would not fuse it. Images get `channels_last`.
 
     Args:
         module: A Relax module whose `main` is in dataflow blocks.
@@ -171,7 +178,75 @@ def _rewritten(module: IRModule, forms: Mapping[str, _Form]) -> IRModule:
             primfunc_attrs={"op_pattern": _FUSES_AS_CONVOLUTIONS_DO},
         )
 
-    return _visited(_visited(module, replaced), _in_tiles)
+    reshaped_last = _tidied(_visited(module, _reshaped_last))
+    return _visited(_visited(reshaped_last, replaced), _in_tiles)
+
+
+def _reshaped_last(visitor: Any, call: Any) -> Any:
+    """What works on a product element by element, before the product's reshape instead of after it.
+
+    PyTorch exports a dense layer as a product of matrices between two reshapes. Of two reshapes in
+    a row one stays.
+    """
+    from tvm import relax
+
+    name, shape = operator_of(call), shape_of(type_of(call))
+    if shape is None:
+        return call
+    if name == _RESHAPE:
+        again = _before_reshape(visitor, call.args[0]) is not None
+        return _in_shape(visitor, call.args[0], shape) if again else call
+    operands = call.args[: _ELEMENTWISE.get(name, 0)]
+    flat = [_before_reshape(visitor, one) for one in operands]
+    product = next((one for one in flat if _follows_product(visitor, one)), None)
+    if product is None:
+        return call
+    inner = shape_of(type_of(product))
+    assert inner is not None
+    if not all(_is_scalar(one) or shape_of(type_of(one)) == shape for one in operands):
+        return call
+    moved = [one if _is_scalar(one) else _in_shape(visitor, one, inner) for one in operands]
+    same = relax.Call(call.op, [*moved, *call.args[len(operands) :]], call.attrs)
+    return relax.op.reshape(visitor.builder_.emit(same), shape)
+
+
+def _before_reshape(visitor: Any, value: Any) -> Any | None:
+    """What a value is the reshape of, within one block; None if it is none."""
+    from tvm import relax
+
+    before = _bound(visitor, value) if isinstance(value, relax.DataflowVar) else None
+    return before.args[0] if operator_of(before) == _RESHAPE else None
+
+
+def _in_shape(visitor: Any, value: Any, shape: tuple[int, ...]) -> Any:
+    """A value in a shape, by one reshape at most."""
+    from tvm.relax import op
+
+    before = _before_reshape(visitor, value)
+    value = value if before is None else before
+    if shape_of(type_of(value)) == shape:
+        return value
+    return visitor.builder_.emit(op.reshape(value, shape))
+
+
+def _follows_product(visitor: Any, value: Any) -> bool:
+    """Whether a value is a product, or made of one element by element."""
+    seen: set[Any] = set()
+    left = [value]
+    while left:
+        made = _bound(visitor, left.pop())
+        if (name := operator_of(made)) == _MATMUL:
+            return True
+        if name in _ELEMENTWISE:
+            operands = {*made.args[: _ELEMENTWISE[name]]} - seen
+            seen |= operands
+            left += operands
+    return False
+
+
+def _is_scalar(value: Any) -> bool:
+    array = array_of(value)
+    return array is not None and array.ndim == 0
 
 
 def _in_tiles(visitor: Any, call: Any) -> Any:
@@ -218,14 +293,14 @@ def _without_detour(visitor: Any, call: Any) -> Any:
     from tvm import relax
 
     name = operator_of(call)
-    if name not in (_PERMUTE_DIMS, *_ELEMENTWISE):
+    if name not in (_PERMUTE_DIMS, *_UNLAID):
         return call
     if not isinstance(call.args[0], relax.DataflowVar):
         return call
     before = _bound(visitor, call.args[0])
     if operator_of(before) != _PERMUTE_DIMS:
         return call
-    if name in _ELEMENTWISE:
+    if name in _UNLAID:
         same = relax.Call(call.op, [before.args[0], *call.args[1:]], call.attrs)
         return relax.Call(before.op, [visitor.builder_.emit(same)], before.attrs)
     if None in (before.attrs.axes, call.attrs.axes):
@@ -250,6 +325,15 @@ def _visited(module: IRModule, visit: Callable[[Any, Any], Any]) -> IRModule:
         if isinstance(function, relax.Function):
             visitor.builder_.update_func(variable, visitor.visit_expr(function))
     return visitor.builder_.get()
+
+
+def _tidied(module: IRModule) -> IRModule:
+    """The module without what nothing reads any more."""
+    import tvm
+    from tvm.relax import transform
+
+    tidy = [transform.CanonicalizeBindings(), transform.DeadCodeElimination()]
+    return tvm.transform.Sequential(tidy)(module)
 
 
 def _bound(visitor: Any, value: Any) -> Any:

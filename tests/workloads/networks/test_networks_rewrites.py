@@ -61,6 +61,23 @@ def products(weights, *, shape=(2, 5, 24), dtype="float32"):
     return model(shape, body)
 
 
+def dense_layers(tokens=10):
+    """Dense layers as PyTorch exports them, GELU between them and a residual sum."""
+    rng = np.random.default_rng(0)
+    wide, back = (rng.standard_normal(shape, np.float32) / 5 for shape in ((32, 64), (64, 32)))
+    bias = rng.standard_normal(64, np.float32)
+    shape, flat = (2, tokens // 2, 32), (tokens, 32)
+
+    def body(op, const, x):
+        y = op.add(op.matmul(op.reshape(x, flat), const(wide)), const(bias))
+        y = op.nn.gelu(op.reshape(y, (*shape[:2], 64)))
+        y = op.matmul(op.reshape(y, (tokens, 64)), const(back))
+        y = op.multiply(op.reshape(y, shape), const(0.5))
+        return op.mean(op.add(x, y), axis=[2])
+
+    return model(shape, body)
+
+
 def branched():
     """Convolutions before a branch and on both of its sides."""
     from tvm import relax
@@ -153,11 +170,19 @@ def test_what_does_not_gain_by_winograd_is_left(build):
         products((24, 32)),
         products((24, 16), shape=(1, 24)),
         products((24, 32), shape=(2, 37, 24)),
+        dense_layers(),
+        dense_layers(tokens=74),
     ],
-    ids=["plain", "residual", "stride", "dilation", "product", "row", "prime"],
+    ids=["plain", "residual", "stride", "dilation", "product", "row", "prime", "dense", "tokens"],
 )
 def test_packing_computes_the_same(build):
     assert "packed" in rewritten(build, workloads.packed)
+
+
+def test_what_follows_a_product_is_fused_with_it_in_spite_of_reshapes():
+    case = workloads.from_relax("mine", dense_layers(), rewrite=workloads.fast_math)
+    names = {re.sub(r"\d", "", task.name) for task in case.tasks()} - {"reshape"}
+    assert names == {"fused_packed_matmul_add_gelu", "fused_packed_matmul_multiply_add", "mean"}
 
 
 @pytest.mark.parametrize(
