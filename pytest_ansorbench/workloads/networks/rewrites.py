@@ -14,6 +14,7 @@ from pytest_ansorbench.workloads.networks.tiled import (
     BLOCKS,
     TILE_ROWS,
     blocked,
+    columns_in_blocks,
     packed_convolution,
     packed_product,
     product_in_tiles,
@@ -37,15 +38,13 @@ _CONV2D: Final = "relax.nn.conv2d"
 _MATMUL: Final = "relax.matmul"
 _PERMUTE_DIMS: Final = "relax.permute_dims"
 _RESHAPE: Final = "relax.reshape"
+_ADD: Final = "relax.add"
 _UNLAID: Final = ("relax.clip", "relax.nn.leakyrelu", "relax.nn.softplus")
 """Those of which TVM does not know that they work on any layout."""
-_ELEMENTWISE: Final[Mapping[str, int]] = {
-    **dict.fromkeys(_UNLAID, 1),
-    **{f"relax.{name}": 1 for name in ("sigmoid", "tanh", "erf", "exp")},
-    **{f"relax.nn.{name}": 1 for name in ("relu", "gelu", "gelu_tanh", "silu")},
-    **{f"relax.{name}": 2 for name in ("add", "subtract", "multiply", "divide")},
-}
-"""How many operands of an operator are taken element by element."""
+_ACTIVATIONS: Final = (
+    *("relax.sigmoid", "relax.tanh", "relax.clip"),
+    *("relax.nn.relu", "relax.nn.gelu", "relax.nn.gelu_tanh", "relax.nn.silu"),
+)
 _FUSES_AS_CONVOLUTIONS_DO: Final = 4  # kOutEWiseFusable of TVM's relax/op_attr_types.h
 
 
@@ -75,8 +74,8 @@ def packed(module: IRModule) -> IRModule:
     is laid out (features / block, ..., channels, block) here, in blocks of 32 if that divides them,
     else of 16. With features last, those that a tile reads for one channel lie as far from those
     for the next as there are features, often a power of two, which few sets of a cache have to
-    hold. Products get more rows and columns until tiles divide them, and what follows them element
-    by element comes before a reshape, with which TVM would not fuse it. Images get `channels_last`.
+    hold. Products get more rows and columns until tiles divide them, and their activations come
+    before a reshape, behind which TVM would not fuse them. Images get `channels_last`.
 
     Args:
         module: A Relax module whose `main` is in dataflow blocks.
@@ -183,70 +182,34 @@ def _rewritten(module: IRModule, forms: Mapping[str, _Form]) -> IRModule:
 
 
 def _reshaped_last(visitor: Any, call: Any) -> Any:
-    """What works on a product element by element, before the product's reshape instead of after it.
+    """An activation before the reshape of the product that it is of; of two reshapes the second.
 
-    PyTorch exports a dense layer as a product of matrices between two reshapes. Of two reshapes in
-    a row one stays.
+    PyTorch exports a dense layer as a product of matrices between two reshapes, behind which TVM
+    fuses no activation with it.
     """
     from tvm import relax
 
-    name, shape = operator_of(call), shape_of(type_of(call))
-    if shape is None:
+    name = operator_of(call)
+    if name not in (_RESHAPE, *_ACTIVATIONS) or not isinstance(call.args[0], relax.DataflowVar):
         return call
+    before = _bound(visitor, call.args[0])
+    if operator_of(before) != _RESHAPE:
+        return call
+    whole = before.args[0]
     if name == _RESHAPE:
-        again = _before_reshape(visitor, call.args[0]) is not None
-        return _in_shape(visitor, call.args[0], shape) if again else call
-    operands = call.args[: _ELEMENTWISE.get(name, 0)]
-    flat = [_before_reshape(visitor, one) for one in operands]
-    product = next((one for one in flat if _follows_product(visitor, one)), None)
-    if product is None:
+        same = shape_of(type_of(whole)) == shape_of(type_of(call))
+        return whole if same else relax.Call(call.op, [whole, call.args[1]], call.attrs)
+    if not _is_product(visitor, whole):
         return call
-    inner = shape_of(type_of(product))
-    assert inner is not None
-    if not all(_is_scalar(one) or shape_of(type_of(one)) == shape for one in operands):
-        return call
-    moved = [one if _is_scalar(one) else _in_shape(visitor, one, inner) for one in operands]
-    same = relax.Call(call.op, [*moved, *call.args[len(operands) :]], call.attrs)
-    return relax.op.reshape(visitor.builder_.emit(same), shape)
+    active = relax.Call(call.op, [whole, *call.args[1:]], call.attrs)
+    return relax.Call(before.op, [visitor.builder_.emit(active), before.args[1]], before.attrs)
 
 
-def _before_reshape(visitor: Any, value: Any) -> Any | None:
-    """What a value is the reshape of, within one block; None if it is none."""
-    from tvm import relax
-
-    before = _bound(visitor, value) if isinstance(value, relax.DataflowVar) else None
-    return before.args[0] if operator_of(before) == _RESHAPE else None
-
-
-def _in_shape(visitor: Any, value: Any, shape: tuple[int, ...]) -> Any:
-    """A value in a shape, by one reshape at most."""
-    from tvm.relax import op
-
-    before = _before_reshape(visitor, value)
-    value = value if before is None else before
-    if shape_of(type_of(value)) == shape:
-        return value
-    return visitor.builder_.emit(op.reshape(value, shape))
-
-
-def _follows_product(visitor: Any, value: Any) -> bool:
-    """Whether a value is a product, or made of one element by element."""
-    seen: set[Any] = set()
-    left = [value]
-    while left:
-        made = _bound(visitor, left.pop())
-        if (name := operator_of(made)) == _MATMUL:
-            return True
-        if name in _ELEMENTWISE:
-            operands = {*made.args[: _ELEMENTWISE[name]]} - seen
-            seen |= operands
-            left += operands
-    return False
-
-
-def _is_scalar(value: Any) -> bool:
-    array = array_of(value)
-    return array is not None and array.ndim == 0
+def _is_product(visitor: Any, value: Any) -> bool:
+    """Whether a value is a product, with or without a bias."""
+    made = _bound(visitor, value)
+    parts = [_bound(visitor, one) for one in made.args] if operator_of(made) == _ADD else [made]
+    return any(operator_of(one) == _MATMUL for one in parts)
 
 
 def _in_tiles(visitor: Any, call: Any) -> Any:
@@ -254,25 +217,23 @@ def _in_tiles(visitor: Any, call: Any) -> Any:
 
     Attention over 197 tokens, a prime, is an example. Few rows would not pay for the columns.
     """
-    from tvm.relax import op
-
     if operator_of(call) != _MATMUL or array_of(_bound(visitor, call.args[1])) is not None:
         return call
     shapes = [shape_of(type_of(one)) or () for one in call.args]
     if any(len(one) < 2 for one in shapes) or _types(call, *call.args) != {"float32"}:
         return call
     rows, columns = shapes[0][-2], shapes[1][-1]
-    more_columns = -columns % BLOCKS[-1]
-    if rows <= max(TILE_ROWS) or (rows_in_tiles(rows) == rows and not more_columns):
+    divided = rows_in_tiles(rows) == rows and columns % BLOCKS[-1] == 0
+    if rows <= max(TILE_ROWS) or divided:
         return call
     left, right = call.args
-    if more_columns:
-        widths = [0] * (2 * len(shapes[1]) - 1) + [more_columns]
-        right = visitor.builder_.emit(op.nn.pad(right, widths))
+    blocks = visitor.builder_.emit_te(
+        columns_in_blocks, right, primfunc_name_hint="columns_in_blocks"
+    )
     return visitor.builder_.call_te(
         partial(product_in_tiles, columns=columns),
         left,
-        right,
+        blocks,
         primfunc_name_hint="matmul",
         primfunc_attrs={"op_pattern": _FUSES_AS_CONVOLUTIONS_DO},
     )

