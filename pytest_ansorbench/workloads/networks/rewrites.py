@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -18,7 +19,9 @@ from pytest_ansorbench.workloads.networks.tiled import (
     packed_convolution,
     packed_product,
     product_in_tiles,
+    product_with_blocks,
     rows_in_tiles,
+    softmax_of_first,
 )
 from pytest_ansorbench.workloads.networks.winograd import TAPS, TILE, convolution, transformed
 
@@ -39,6 +42,9 @@ _MATMUL: Final = "relax.matmul"
 _PERMUTE_DIMS: Final = "relax.permute_dims"
 _RESHAPE: Final = "relax.reshape"
 _ADD: Final = "relax.add"
+_MULTIPLY: Final = "relax.multiply"
+_SOFTMAX: Final = "relax.nn.softmax"
+_BROADCAST: Final = "relax.broadcast_to"
 _UNLAID: Final = ("relax.clip", "relax.nn.leakyrelu", "relax.nn.softplus")
 """Those of which TVM does not know that they work on any layout."""
 _ACTIVATIONS: Final = (
@@ -99,7 +105,8 @@ def winograd(module: IRModule) -> IRModule:
 def fast_math(module: IRModule) -> IRModule:
     """Exponentials, sigmoids, tanh, GELU, SiLU and softmax by polynomials; the rest by `winograd`.
 
-    Those in float32. Otherwise each element is a call of the C library.
+    Those in float32. Otherwise each element is a call of the C library. Scores of attention get
+    more columns until vectors divide them.
 
     Args:
         module: A Relax module whose `main` is in dataflow blocks.
@@ -114,7 +121,7 @@ def fast_math(module: IRModule) -> IRModule:
         short = name.rpartition(".")[2]
         return visitor.builder_.call_te(forms[name], *call.args, *axis, primfunc_name_hint=short)
 
-    return _visited(winograd(module), replaced)
+    return _visited(winograd(_tidied(_visited(module, _attended))), replaced)
 
 
 _BY_NAME: Final[Mapping[str, Rewrite | None]] = {
@@ -169,13 +176,7 @@ def _rewritten(module: IRModule, forms: Mapping[str, _Form]) -> IRModule:
         new = form(call, array)
         if new is None:
             return call
-        return visitor.builder_.call_te(
-            new.compute,
-            data,
-            relax.const(new.weights),
-            primfunc_name_hint=new.name,
-            primfunc_attrs={"op_pattern": _FUSES_AS_CONVOLUTIONS_DO},
-        )
+        return _fusing(visitor, new.name, new.compute, data, relax.const(new.weights))
 
     reshaped_last = _tidied(_visited(module, _reshaped_last))
     return _visited(_visited(reshaped_last, replaced), _in_tiles)
@@ -223,18 +224,69 @@ def _in_tiles(visitor: Any, call: Any) -> Any:
     if any(len(one) < 2 for one in shapes) or _types(call, *call.args) != {"float32"}:
         return call
     rows, columns = shapes[0][-2], shapes[1][-1]
-    divided = rows_in_tiles(rows) == rows and columns % BLOCKS[-1] == 0
-    if rows <= max(TILE_ROWS) or divided:
-        return call
     left, right = call.args
-    blocks = visitor.builder_.emit_te(
-        columns_in_blocks, right, primfunc_name_hint="columns_in_blocks"
-    )
+    if rows <= max(TILE_ROWS) or not (columns % BLOCKS[-1] or rows_in_tiles(rows) != rows):
+        return call
+    if columns % BLOCKS[-1] == 0:
+        return _fusing(visitor, "matmul", product_in_tiles, left, right)
+    blocks = visitor.builder_.emit_te(columns_in_blocks, right)
+    product = partial(product_with_blocks, columns=columns)
+    return _fusing(visitor, "matmul", product, left, blocks)
+
+
+def _attended(visitor: Any, call: Any) -> Any:
+    """Attention over tokens that no tiles divide: their scores get more columns until they do.
+
+    Softmax then works on whole vectors.
+    """
+    if operator_of(call) != _MATMUL or _types(call, *call.args) != {"float32"}:
+        return call
+    found = _scores(visitor, call.args[0])
+    if found is None:
+        return call
+    scores, factor = found
+    *_, rows, columns = shape_of(type_of(scores)) or ()
+    if rows <= max(TILE_ROWS) or columns % BLOCKS[-1] == 0:
+        return call
+    blocks = visitor.builder_.emit_te(columns_in_blocks, scores.args[1])
+    wide = -(-columns // BLOCKS[0]) * BLOCKS[0]
+    product = partial(product_with_blocks, columns=wide, factor=factor)
+    there = visitor.builder_.emit(_fusing(visitor, "scores", product, scores.args[0], blocks))
+    softmax = partial(softmax_of_first, columns=columns)
+    weights = visitor.builder_.emit_te(softmax, there, primfunc_name_hint="softmax")
+    return _fusing(visitor, "matmul", product_in_tiles, weights, call.args[1])
+
+
+def _scores(visitor: Any, value: Any) -> tuple[Any, float] | None:
+    """The product that a value is softmax of, and by what it is multiplied before; or None."""
+    from tvm import relax
+
+    shape, factor, is_softmax = shape_of(type_of(value)) or (), 1.0, False
+    while isinstance(value, relax.DataflowVar):
+        made = _bound(visitor, value)
+        name, given = operator_of(made), getattr(made, "args", ())
+        if name == _MATMUL:
+            return (made, factor) if is_softmax and shape_of(type_of(made)) == shape else None
+        value = given[0] if given else None
+        source = shape_of(type_of(value)) if given else None
+        if source is None or source[-2:] != shape[-2:] or math.prod(source) != math.prod(shape):
+            return None
+        scalar = array_of(given[1]) if name == _MULTIPLY else None
+        if name == _SOFTMAX and int(made.attrs.axis) in (-1, len(source) - 1) and not is_softmax:
+            is_softmax = True
+        elif is_softmax and scalar is not None and scalar.ndim == 0:
+            factor *= float(scalar)
+        elif name not in (_RESHAPE, _BROADCAST):
+            return None
+    return None
+
+
+def _fusing(visitor: Any, name: str, compute: Callable[..., Tensor], *given: Any) -> Any:
+    """A call of a function that TVM fuses as it does convolutions."""
     return visitor.builder_.call_te(
-        partial(product_in_tiles, columns=columns),
-        left,
-        blocks,
-        primfunc_name_hint="matmul",
+        compute,
+        *given,
+        primfunc_name_hint=name,
         primfunc_attrs={"op_pattern": _FUSES_AS_CONVOLUTIONS_DO},
     )
 

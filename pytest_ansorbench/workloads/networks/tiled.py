@@ -10,7 +10,7 @@ import numpy as np
 from pytest_ansorbench.workloads.case import PREFETCH
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
     from tvm.te import Tensor
@@ -69,27 +69,46 @@ def columns_in_blocks(right: Tensor) -> Tensor:
     from tvm import te, tirx
 
     *others, channels, columns = map(int, right.shape)
-    block = next((one for one in BLOCKS if columns % one == 0), BLOCKS[-1])
-
-    def column(at: Sequence[Any]) -> Any:
-        index = at[-3] * block + at[-1]
-        return index if columns % block == 0 else tirx.min(index, columns - 1)
-
+    block = BLOCKS[0]
     return te.compute(
         (*others, -(-columns // block), channels, block),
-        lambda *at: right[(*at[:-3], at[-2], column(at))],
+        lambda *at: right[(*at[:-3], at[-2], tirx.min(at[-3] * block + at[-1], columns - 1))],
         name="columns_in_blocks",
     )
 
 
-def product_in_tiles(left: Tensor, right: Tensor, *, columns: int) -> Tensor:
-    """The first columns of a product, whose batches broadcast; the right side's are in blocks."""
+def product_in_tiles(left: Tensor, right: Tensor) -> Tensor:
+    """A product whose batches broadcast, over as many channels as the right side has."""
+    *batches, channels, columns = map(int, right.shape)
+    return _product(left, batches, channels, columns, columns, lambda *at: right[at], 1.0)
+
+
+def product_with_blocks(
+    left: Tensor, blocks: Tensor, *, columns: int, factor: float = 1.0
+) -> Tensor:
+    """The first columns of a product with what `columns_in_blocks` gives, times a factor."""
+    *batches, there, channels, block = map(int, blocks.shape)
+
+    def right(*at: Any) -> Any:
+        return blocks[(*at[:-2], at[-1] // block, at[-2], at[-1] % block)]
+
+    return _product(left, batches, channels, there * block, columns, right, factor)
+
+
+def _product(
+    left: Tensor,
+    of_right: Sequence[int],
+    channels: int,
+    computed: int,
+    columns: int,
+    right: Callable[..., Any],
+    factor: float,
+) -> Tensor:
+    """The first of the columns that are computed."""
     from tvm import te
 
-    *_, rows, channels = map(int, left.shape)
-    *_, blocks, _, block = map(int, right.shape)
-    of_left, of_right = [*map(int, left.shape[:-2])], [*map(int, right.shape[:-3])]
-    batches = np.broadcast_shapes(of_left, of_right)
+    *of_left, rows, _ = map(int, left.shape)
+    batches = np.broadcast_shapes(tuple(of_left), tuple(of_right))
     k = te.reduce_axis((0, channels), "k")
 
     def batch(of: Sequence[int], at: Sequence[Any]) -> list[Any]:
@@ -97,15 +116,34 @@ def product_in_tiles(left: Tensor, right: Tensor, *, columns: int) -> Tensor:
         return [0 if extent == 1 else index for extent, index in zip(of, own, strict=True)]
 
     product = te.compute(
-        (*batches, rows_in_tiles(rows), blocks * block),
+        (*batches, rows_in_tiles(rows), computed),
         lambda *at: te.sum(
             left[(*batch(of_left, at), _row(at[-2], rows), k)]
-            * right[(*batch(of_right, at), at[-1] // block, k, at[-1] % block)],
+            * right(*batch(of_right, at), k, at[-1]),
             axis=[k],
         ),
         name="matmul",
     )
-    return te.compute((*batches, rows, columns), lambda *at: product(*at), name="part_of_matmul")
+    return te.compute(
+        (*batches, rows, columns),
+        lambda *at: product(*at) if factor == 1.0 else product(*at) * factor,
+        name="part_of_matmul",
+    )
+
+
+def softmax_of_first(scores: Tensor, *, columns: int) -> Tensor:
+    """Softmax over the first columns by polynomials; zero in the others, which repeat the last."""
+    from tvm import te, tirx, topi
+
+    *others, there = map(int, scores.shape)
+    most = topi.max(scores, axis=-1, keepdims=True)
+    raised = topi.fast_exp(topi.subtract(scores, most))
+    masked = te.compute(
+        (*others, there),
+        lambda *at: tirx.Select(at[-1] < columns, raised(*at), tirx.const(0.0, "float32")),
+        name="masked",
+    )
+    return topi.divide(masked, topi.sum(masked, axis=-1, keepdims=True))
 
 
 def packed_convolution(

@@ -229,6 +229,45 @@ def test_what_is_to_be_fetched_ahead_is_weights(build):
     assert of_arguments.index(True) in task.surroundings.given
 
 
+def weighted(tokens, *, axis=-1, between=lambda op, scores: scores):
+    """Attention of tokens to each other, two heads in a batch."""
+
+    def body(op, const, x):
+        scores = op.matmul(x, op.permute_dims(x, [0, 2, 1]))
+        scores = op.reshape(scores, (1, 2, tokens, tokens))
+        scores = op.nn.softmax(op.multiply(between(op, scores), const(0.2)), axis)
+        shape = (1, 2, tokens, tokens)
+        scores = op.reshape(op.broadcast_to(scores, shape), (2, tokens, tokens))
+        return op.matmul(scores, x)
+
+    return model((2, tokens, 24), body)
+
+
+@pytest.mark.parametrize("tokens", [37, 36, 15])
+def test_softmax_of_attention_works_on_whole_vectors(tokens):
+    build = weighted(tokens)
+    assert "scores" in rewritten(build, workloads.fast_math)
+    text = workloads.from_relax("mine", build, rewrite=workloads.fast_math).program().script()
+    columns = -(-tokens // 32) * 32
+    assert f"T_divide: T.Buffer((T.int64(2), T.int64({tokens}), T.int64({columns}))" in text
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        weighted(32),
+        weighted(13),
+        weighted(37, axis=2),
+        weighted(37, between=lambda op, scores: op.nn.relu(scores)),
+        weighted(37, between=lambda op, scores: op.permute_dims(scores, [0, 1, 3, 2])),
+        weighted(37, between=lambda op, scores: op.nn.softmax(scores)),
+    ],
+    ids=["fits", "few rows", "axis", "relu", "transposed", "twice"],
+)
+def test_other_attention_is_left(build):
+    assert "scores" not in rewritten(build, workloads.fast_math)
+
+
 def test_rows_that_no_tile_divides_are_padded():
     build = products((24, 32), shape=(37, 24))
     text = workloads.from_relax("prime", build, rewrite=workloads.packed).program().script()
@@ -245,7 +284,7 @@ def attention(tokens, dtype="float32"):
     return model((2, tokens, 24), body)
 
 
-@pytest.mark.parametrize(("tokens", "padded"), [(37, (39, 48)), (36, (36, 48)), (39, (39, 48))])
+@pytest.mark.parametrize(("tokens", "padded"), [(37, (39, 64)), (36, (36, 64)), (39, (39, 64))])
 def test_products_of_activations_are_padded_until_tiles_divide_them(tokens, padded):
     build = attention(tokens)
     assert "matmul" in rewritten(build, workloads.packed)
