@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from itertools import count
+from operator import add
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
 
 BLOCKS: Final = (32, 16)
 """Features in a block, the first that divides all: two vectors of AVX-512, or two of AVX2."""
+AT_ONCE: Final = 8
+"""Columns of a row that a step of a reduction takes; it divides all blocks."""
 TILE_ROWS: Final = range(4, 15)
 """Rows of a tile of a product, whose sums of two vectors each stay in registers."""
 
@@ -132,18 +136,32 @@ def _product(
 
 
 def softmax_of_first(scores: Tensor, *, columns: int) -> Tensor:
-    """Softmax over the first columns by polynomials; zero in the others, which repeat the last."""
+    """Softmax over the first columns by polynomials; zero in the others, which repeat the last.
+
+    A sum of a row waits for one addition after the other: here each adds several columns.
+    """
     from tvm import te, tirx, topi
 
     *others, there = map(int, scores.shape)
-    most = topi.max(scores, axis=-1, keepdims=True)
+    steps = there // AT_ONCE
+
+    def over_row(reduced: Callable[..., Any], two: Callable[..., Any], of: Tensor) -> Tensor:
+        k = te.reduce_axis((0, steps), "k")
+        return te.compute(
+            (*others, 1),
+            lambda *at: reduced(
+                reduce(two, [of[(*at[:-1], part * steps + k)] for part in range(AT_ONCE)]), axis=[k]
+            ),
+        )
+
+    most = over_row(te.max, tirx.max, scores)
     raised = topi.fast_exp(topi.subtract(scores, most))
     masked = te.compute(
         (*others, there),
         lambda *at: tirx.Select(at[-1] < columns, raised(*at), tirx.const(0.0, "float32")),
         name="masked",
     )
-    return topi.divide(masked, topi.sum(masked, axis=-1, keepdims=True))
+    return topi.divide(masked, over_row(te.sum, add, masked))
 
 
 def packed_convolution(
