@@ -178,11 +178,10 @@ OPTIONS: Final = (
     ),
     Option(
         "experiment.scheduler",
-        "scheduler gradient|diminishing|round-robin|predicted-gain",
-        "which task of a network comes next: the steepest curve, the same with more for small "
-        "tasks, each in turn, or the largest gain a second that the strategy predicts; a strategy "
-        "may have its own",
-        values.choice("gradient", "diminishing", "round-robin", "predicted-gain"),
+        "scheduler gradient|round-robin|predicted-gain",
+        "which task of a network comes next: the steepest curve, each in turn, or the largest "
+        "gain a second that the strategy predicts; a strategy may have its own",
+        values.choice("gradient", "round-robin", "predicted-gain"),
         default="gradient",
         per_test=True,
     ),

@@ -71,12 +71,10 @@ class GradientScheduler:
     The expected gain of one more round on a task i with weight w, after t rounds with best
     latencies g(1) to g(t), is
 
-        w * (alpha * (g(t - window) - g(t)) / window + (1 - alpha) * g(t) / t**decay)
+        w * (alpha * (g(t - window) - g(t)) / window + (1 - alpha) * g(t) / t)
 
     where the first term, what the last rounds gained, counts from round `window` + 1 on, and
-    the second is optimism: a task with few rounds may still get to zero. With a decay of 1 rounds
-    go to tasks as their shares of the time are, with 2, which is what a latency that falls as
-    1 / t makes of it, as the roots of these are. Ansor (Zheng et al.
+    the second is optimism: a task with few rounds may still get to zero. Ansor (Zheng et al.
     2020, https://arxiv.org/abs/2006.06762, section 6.2 and appendix A) has a third term for
     similar tasks, which MetaSchedule leaves out (src/s_tir/meta_schedule/task_scheduler/
     gradient_based.cc); its parameters are the defaults here. A task without a valid trial gets
@@ -86,17 +84,14 @@ class GradientScheduler:
     Attributes:
         alpha: Weight of the past against optimism, in [0, 1].
         window: Rounds over which the past is looked at, at least 1.
-        decay: How fast optimism falls with the rounds of a task, above 0.
     """
 
     alpha: float = 0.2
     window: int = 3
-    decay: float = 1.0
 
     def __post_init__(self) -> None:
         require_share(self, "alpha")
         require_at_least(self, 1, "window")
-        require_positive(self, "decay")
 
     def next_task(self, tasks: Sequence[TaskState], draw: Draw) -> int:
         """A task to begin with, else the one with the largest gain, else any of them."""
@@ -112,8 +107,7 @@ class GradientScheduler:
         past_s = 0.0
         if rounds > self.window:
             past_s = (task.best_s[-1 - self.window] - best_s) / self.window
-        optimism_s = best_s / rounds**self.decay
-        return task.weight * (self.alpha * past_s + (1.0 - self.alpha) * optimism_s)
+        return task.weight * (self.alpha * past_s + (1.0 - self.alpha) * best_s / rounds)
 
 
 @dataclass(frozen=True)
@@ -181,7 +175,6 @@ def _alive(tasks: Sequence[TaskState]) -> list[int]:
 SCHEDULERS: Final[Mapping[str, TaskScheduler]] = MappingProxyType(
     {
         "gradient": GradientScheduler(),
-        "diminishing": GradientScheduler(decay=2.0),
         "round-robin": RoundRobin(),
         "predicted-gain": PredictedGain(),
     }

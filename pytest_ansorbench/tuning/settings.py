@@ -20,7 +20,6 @@ _FIXED: Final[Mapping[str, Any]] = MappingProxyType(
         "experiment.noise_check_s": 0.0,
         # There is no ratio to be known: the winner's latency is a figure for its user.
         "experiment.final_sets": Span(2, 2),
-        "experiment.scheduler": "diminishing",
         "criteria.progress": "believed",
     }
 )

@@ -56,13 +56,6 @@ def test_the_gain_is_ansor_s_formula():
     assert scheduler.expected_gain(task) == pytest.approx(3 * (0.2 * (7 - 4) / 3 + 0.8 * 4 / 5))
 
 
-def test_small_tasks_get_more_where_gains_diminish():
-    tasks = [standing(*[8.0] * 8), standing(1.0, 1.0)]  # rounds as the roots of shares: 8 to 3
-    assert SCHEDULERS["gradient"].next_task(tasks, never) == 0
-    assert SCHEDULERS["diminishing"].next_task(tasks, never) == 1
-    assert GradientScheduler(decay=2.0).expected_gain(tasks[1]) == pytest.approx(0.8 * 1 / 4)
-
-
 def test_the_past_counts_only_once_it_is_long_enough():
     task = standing(9.0, 5.0, 4.0)
     assert GradientScheduler().expected_gain(task) == pytest.approx(0.8 * 4 / 3)
@@ -70,7 +63,7 @@ def test_the_past_counts_only_once_it_is_long_enough():
     assert GradientScheduler().expected_gain(longer) == pytest.approx(0.2 * 2.0 + 0.8 * 3 / 4)
 
 
-@pytest.mark.parametrize("name", ["gradient", "diminishing", "predicted-gain"])
+@pytest.mark.parametrize("name", ["gradient", "predicted-gain"])
 def test_a_task_without_a_valid_trial_waits_after_four_rounds(name):
     scheduler, other = SCHEDULERS[name], standing(1e-6, weight=1)
     for rounds in range(4):
