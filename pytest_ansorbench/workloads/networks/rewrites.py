@@ -245,7 +245,9 @@ def _attended(visitor: Any, call: Any) -> Any:
     if found is None:
         return call
     scores, factor = found
-    *_, rows, columns = shape_of(type_of(scores)) or ()
+    if any(int(type_of(one).ndim) < 2 for one in (*scores.args, *call.args)):
+        return call
+    *_, rows, columns = shape_of(type_of(scores)) or (0, 0)
     if rows <= max(TILE_ROWS) or columns % BLOCKS[-1] == 0:
         return call
     blocks = visitor.builder_.emit_te(columns_in_blocks, scores.args[1])

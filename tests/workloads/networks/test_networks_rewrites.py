@@ -243,6 +243,16 @@ def weighted(tokens, *, axis=-1, between=lambda op, scores: scores):
     return model((2, tokens, 24), body)
 
 
+def of_vectors(*shapes):
+    """Softmax of a product with an array, times another one."""
+    first, second = (np.random.default_rng(0).standard_normal(one, np.float32) for one in shapes)
+
+    def body(op, const, x):
+        return op.matmul(op.nn.softmax(op.matmul(x, const(first))), const(second))
+
+    return model((20, 37, 24), body)
+
+
 @pytest.mark.parametrize("tokens", [37, 36, 15])
 def test_softmax_of_attention_works_on_whole_vectors(tokens):
     build = weighted(tokens)
@@ -261,8 +271,10 @@ def test_softmax_of_attention_works_on_whole_vectors(tokens):
         weighted(37, between=lambda op, scores: op.nn.relu(scores)),
         weighted(37, between=lambda op, scores: op.permute_dims(scores, [0, 1, 3, 2])),
         weighted(37, between=lambda op, scores: op.nn.softmax(scores)),
+        of_vectors((24,), (37, 5)),
+        of_vectors((24, 37), (37,)),
     ],
-    ids=["fits", "few rows", "axis", "relu", "transposed", "twice"],
+    ids=["fits", "few rows", "axis", "relu", "transposed", "twice", "by vector", "vector"],
 )
 def test_other_attention_is_left(build):
     assert "scores" not in rewritten(build, workloads.fast_math)
