@@ -27,6 +27,7 @@ MANIFEST: Final = RESULTS / "manifest.json"
 INDEX: Final = RESULTS / "README.md"
 WIDTH: Final = 120
 """Of a row at most, in characters: what fits a screen."""
+PROSE_WIDTH: Final = 88
 HEAD: Final = """# Results
 
 Written by `python benchmarks/results_index.py` from `manifest.json`. Each file was
@@ -101,7 +102,8 @@ def _measured(entry: Entry) -> str:
     page = Path(entry.page)
     link = f"[{page.stem}]({os.path.relpath(ROOT / page, RESULTS)})"
     where = ", ".join(filter(None, (entry.machine, f"commit {entry.commit}", link)))
-    return f"`{entry.files[0]}`:\n{where}\n\n```sh\n{_folded(entry.command)}\n```\n"
+    wrapped = textwrap.fill(where, PROSE_WIDTH, break_on_hyphens=False)
+    return f"`{entry.files[0]}`:\n{wrapped}\n\n```sh\n{_folded(entry.command)}\n```\n"
 
 
 def _folded(commands: Sequence[str]) -> str:
