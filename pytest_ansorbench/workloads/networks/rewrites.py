@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -247,7 +247,7 @@ def _attended(visitor: Any, call: Any) -> Any:
     scores, factor = found
     if any(int(type_of(one).ndim) < 2 for one in (*scores.args, *call.args)):
         return call
-    *_, rows, columns = shape_of(type_of(scores)) or (0, 0)
+    *_, rows, columns = shape_of(type_of(scores)) or ()
     if rows <= max(TILE_ROWS) or columns % BLOCKS[-1] == 0:
         return call
     blocks = visitor.builder_.emit_te(columns_in_blocks, scores.args[1])
@@ -266,7 +266,8 @@ def _scores(visitor: Any, value: Any) -> tuple[Any, float] | None:
     shape, factor, is_softmax = shape_of(type_of(value)) or (), 1.0, False
     while isinstance(value, relax.DataflowVar):
         made = _bound(visitor, value)
-        name, given = operator_of(made), getattr(made, "args", ())
+        name = operator_of(made)
+        given: Sequence[Any] = getattr(made, "args", ())
         if name == _MATMUL:
             return (made, factor) if is_softmax and shape_of(type_of(made)) == shape else None
         value = given[0] if given else None
