@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from pytest_ansorbench.workloads.case import NetworkCase
 
 INFERENCES: Final = 100
-HEADERS: Final = ("network", "in", "kind", "calls", "ms", "share", "GFLOP/s")
+HEADERS: Final = ("network", "in", "kind", "calls", "ms", "GFLOP/s")
 
 
 class Kind(NamedTuple):
@@ -70,7 +70,7 @@ def main() -> None:
     for case in cases:
         profiles[case.case]["TVM"] = [*of_tvm(case, networks[case.case], target)]
     rows = [row for name in profiles for row in table(name, profiles[name], given.rows)]
-    print(tabulate(rows, HEADERS, floatfmt=("", "", "", "", ".3f", ".2f", ".0f")))
+    print(tabulate(rows, HEADERS, floatfmt=("", "", "", "", ".3f", ".0f")))
 
 
 def of_tvm(case: CaseResult, network: NetworkCase, target: Any) -> Iterator[Kind]:
@@ -135,13 +135,11 @@ def table(
 ) -> Iterator[tuple[Any, ...]]:
     """The rows of a network: the kinds that take most of either, then what is left."""
     for where, kinds in sorted(profiles.items(), reverse=True):
-        total_s = sum(kind.seconds for kind in kinds)
         ranked = sorted(kinds, key=lambda kind: -kind.seconds)
         left = ranked[rows:]
         more = Kind(f"{len(left)} more", sum(k.calls for k in left), sum(k.seconds for k in left))
         for kind in [*ranked[:rows], more]:
-            share = kind.seconds / total_s
-            yield network, where, kind.name, kind.calls, 1e3 * kind.seconds, share, kind.gflops
+            yield network, where, kind.name, kind.calls, 1e3 * kind.seconds, kind.gflops
 
 
 if __name__ == "__main__":
