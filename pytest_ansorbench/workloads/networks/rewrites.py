@@ -191,19 +191,16 @@ def _reshaped_last(visitor: Any, call: Any) -> Any:
     from tvm import relax
 
     name = operator_of(call)
-    if name not in (_RESHAPE, *_ACTIVATIONS) or not isinstance(call.args[0], relax.DataflowVar):
+    if name not in (_RESHAPE, *_ACTIVATIONS):
         return call
-    before = _bound(visitor, call.args[0])
-    if operator_of(before) != _RESHAPE:
+    before = _made_by(visitor, _RESHAPE, call.args[0])
+    if before is None:
         return call
     whole = before.args[0]
     if name == _RESHAPE:
         same = shape_of(type_of(whole)) == shape_of(type_of(call))
         return whole if same else relax.Call(call.op, [whole, call.args[1]], call.attrs)
-    if not _is_product(visitor, whole):
-        return call
-    active = relax.Call(call.op, [whole, *call.args[1:]], call.attrs)
-    return relax.Call(before.op, [visitor.builder_.emit(active), before.args[1]], before.attrs)
+    return _swapped(visitor, before, call) if _is_product(visitor, whole) else call
 
 
 def _is_product(visitor: Any, value: Any) -> bool:
@@ -245,6 +242,8 @@ def _attended(visitor: Any, call: Any) -> Any:
     if found is None:
         return call
     scores, factor = found
+    if _types(scores, *scores.args) != {"float32"}:
+        return call
     if any(int(type_of(one).ndim) < 2 for one in (*scores.args, *call.args)):
         return call
     *_, rows, columns = shape_of(type_of(scores)) or ()
@@ -306,24 +305,35 @@ def _without_detour(visitor: Any, call: Any) -> Any:
     operator comes before both, and two that cancel each other are none. What another block gives
     stays as it is: what that is made of is not known here.
     """
-    from tvm import relax
-
     name = operator_of(call)
     if name not in (_PERMUTE_DIMS, *_UNLAID):
         return call
-    if not isinstance(call.args[0], relax.DataflowVar):
-        return call
-    before = _bound(visitor, call.args[0])
-    if operator_of(before) != _PERMUTE_DIMS:
+    before = _made_by(visitor, _PERMUTE_DIMS, call.args[0])
+    if before is None:
         return call
     if name in _UNLAID:
-        same = relax.Call(call.op, [before.args[0], *call.args[1:]], call.attrs)
-        return relax.Call(before.op, [visitor.builder_.emit(same)], before.attrs)
+        return _swapped(visitor, before, call)
     if None in (before.attrs.axes, call.attrs.axes):
         return call
     there, back = ([int(axis) for axis in one.attrs.axes] for one in (before, call))
     cancel = [there[axis] for axis in back] == sorted(there)
     return before.args[0] if cancel else call
+
+
+def _made_by(visitor: Any, name: str, value: Any) -> Any | None:
+    """The call of an operator that a value is of, within its block; None if it is of no such."""
+    from tvm import relax
+
+    made = _bound(visitor, value) if isinstance(value, relax.DataflowVar) else None
+    return made if operator_of(made) == name else None
+
+
+def _swapped(visitor: Any, before: Any, call: Any) -> Any:
+    """A call, of what an earlier one gives, in the opposite order."""
+    from tvm import relax
+
+    same = relax.Call(call.op, [before.args[0], *call.args[1:]], call.attrs)
+    return relax.Call(before.op, [visitor.builder_.emit(same), *before.args[1:]], before.attrs)
 
 
 def _visited(module: IRModule, visit: Callable[[Any, Any], Any]) -> IRModule:

@@ -229,11 +229,12 @@ def test_what_is_to_be_fetched_ahead_is_weights(build):
     assert of_arguments.index(True) in task.surroundings.given
 
 
-def weighted(tokens, *, axis=-1, between=lambda op, scores: scores):
+def weighted(tokens, *, axis=-1, dtype="float32", between=lambda op, scores: scores):
     """Attention of tokens to each other, two heads in a batch."""
 
     def body(op, const, x):
-        scores = op.matmul(x, op.permute_dims(x, [0, 2, 1]))
+        half = op.astype(x, dtype)
+        scores = op.matmul(half, op.permute_dims(half, [0, 2, 1]), out_dtype="float32")
         scores = op.reshape(scores, (1, 2, tokens, tokens))
         scores = op.nn.softmax(op.multiply(between(op, scores), const(0.2)), axis)
         shape = (1, 2, tokens, tokens)
@@ -268,13 +269,14 @@ def test_softmax_of_attention_works_on_whole_vectors(tokens):
         weighted(32),
         weighted(13),
         weighted(37, axis=2),
+        weighted(37, dtype="float16"),
         weighted(37, between=lambda op, scores: op.nn.relu(scores)),
         weighted(37, between=lambda op, scores: op.permute_dims(scores, [0, 1, 3, 2])),
         weighted(37, between=lambda op, scores: op.nn.softmax(scores)),
         of_vectors((24,), (37, 5)),
         of_vectors((24, 37), (37,)),
     ],
-    ids=["fits", "few rows", "axis", "relu", "transposed", "twice", "by vector", "vector"],
+    ids=["fits", "few rows", "axis", "half", "relu", "transposed", "twice", "by vector", "vector"],
 )
 def test_other_attention_is_left(build):
     assert "scores" not in rewritten(build, workloads.fast_math)
