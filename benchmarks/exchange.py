@@ -20,7 +20,7 @@ from statistics import median
 from typing import Any, Final, NamedTuple
 
 from tabulate import tabulate
-from tuned import as_tuned, kept_results
+from tuned import as_tuned, kept_results, with_winners
 
 from pytest_ansorbench.bench.prepared import Network, PreparedCase
 from pytest_ansorbench.bench.yardsticks import YardstickPlan
@@ -33,9 +33,7 @@ from pytest_ansorbench.report.conditions import MOVED
 from pytest_ansorbench.sessions import engine_of
 from pytest_ansorbench.storage import read_result
 from pytest_ansorbench.tuning import settings_of
-from pytest_ansorbench.winners import winners_of_case
 from pytest_ansorbench.workloads.case import Check
-from pytest_ansorbench.workloads.networks.apply import with_schedules
 
 EFFORT: Final = SideBySide(precision=0.01, turns=Span(15, 30), sets=Span(1, 1))
 HEADERS: Final = (
@@ -100,9 +98,7 @@ def duel(file: Path, against: str, engine: Engine, folder: Path) -> Duel:
     [peer] = YardstickPlan(implementations=(against,)).peers(
         PreparedCase(network, tasks, untuned), engine, folder
     )
-    best = {winner.place: winner.candidate().mod for winner in winners_of_case(case)}
-    scheduled = [best.get(place) for place in range(len(tasks))]
-    own = Program.network(with_schedules(mod, tasks, scheduled))
+    own = Program.network(with_winners(case, network))
     return Duel(case.case, run.seed, (own, peer.program), untuned.check)
 
 

@@ -21,14 +21,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from end_to_end import Calls, an_inference
 from tabulate import tabulate
-from tuned import as_tuned, kept_results
+from tuned import as_tuned, kept_results, with_winners
 
+from pytest_ansorbench.cores import threads_of
 from pytest_ansorbench.environment import resolve_target
 from pytest_ansorbench.measure.intrinsics import register_intrinsics
 from pytest_ansorbench.measure.local.lowering import network_executable
 from pytest_ansorbench.storage import read_result
-from pytest_ansorbench.winners import winners_of_case
-from pytest_ansorbench.workloads.networks.apply import with_schedules
 from pytest_ansorbench.yardsticks.onnx_kernels import openvino_settings
 from pytest_ansorbench.yardsticks.sources import laid_out, source_of
 from pytest_ansorbench.yardsticks.torch_kernels import export
@@ -58,7 +57,7 @@ def main() -> None:
     given = parser.parse_args()
     cases = [case for file in given.files or kept_results() for case in read_result(file).cases]
     target = resolve_target(None)
-    threads = int(target.attrs["num-cores"])
+    threads = threads_of(target)
     os.environ["TVM_NUM_THREADS"] = str(threads)  # TVM's own default is half of the cores
     register_intrinsics(target)
     profiles: dict[str, dict[str, list[Kind]]] = {case.case: {} for case in cases}
@@ -78,17 +77,15 @@ def of_tvm(case: CaseResult, network: NetworkCase, target: Any) -> Iterator[Kind
     import tvm
     from tvm import relax
 
-    tasks, program = tuple(network.tasks()), network.program()
-    best = {winner.place: winner.candidate().mod for winner in winners_of_case(case)}
-    scheduled = with_schedules(program, tasks, [best.get(place) for place in range(len(tasks))])
-    machine = relax.VirtualMachine(network_executable(scheduled, target), tvm.cpu())
+    executable = network_executable(with_winners(case, network), target)
+    machine = relax.VirtualMachine(executable, tvm.cpu())
     tensors = [tvm.runtime.tensor(array) for array in network.arguments()]
     calls = Calls()
     machine["main"](*tensors)
     machine.set_instrument(calls)
     for _ in range(INFERENCES):
         machine["main"](*tensors)
-    for task in tasks:
+    for task in network.tasks():
         if task.name not in calls.seconds:
             continue  # what reshapes alone is no call
         seconds = an_inference(calls.seconds.pop(task.name), INFERENCES)

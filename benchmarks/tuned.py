@@ -20,20 +20,27 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import torch
 from sessions import RESULTS
 
 from pytest_ansorbench import workloads
 from pytest_ansorbench.options.declarations import TUNING_REWRITE, TUNING_TRIALS
+from pytest_ansorbench.winners import winners_of_case
 from pytest_ansorbench.workloads.case import NetworkCase
 from pytest_ansorbench.workloads.given import case_of
+from pytest_ansorbench.workloads.networks.apply import with_schedules
 from pytest_ansorbench.workloads.networks.graph import draw_weights
 from pytest_ansorbench.workloads.networks.network import Network
 from pytest_ansorbench.workloads.networks.rewrites import rewrite_named
 from pytest_ansorbench.workloads.networks.to_torch import to_torch
 from pytest_ansorbench.yardsticks.sources import laid_out, source_of
+
+if TYPE_CHECKING:
+    from tvm import IRModule
+
+    from pytest_ansorbench.records import CaseResult
 
 NETWORKS: Final = ",".join(
     (
@@ -86,6 +93,13 @@ def as_tuned(name: str, folder: Path) -> NetworkCase:
     model = folder / f"{name}.pt2"
     write(name, model)
     return case_of(str(model), rewrite=rewrite_named(TUNING_REWRITE))
+
+
+def with_winners(case: CaseResult, network: NetworkCase) -> IRModule:
+    """The program of a network with the winners of a result of it."""
+    best = {winner.place: winner.candidate().mod for winner in winners_of_case(case)}
+    tasks = network.tasks()
+    return with_schedules(network.program(), tasks, [best.get(n) for n in range(len(tasks))])
 
 
 def write(name: str, path: Path) -> None:
