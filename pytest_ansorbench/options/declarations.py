@@ -178,10 +178,11 @@ OPTIONS: Final = (
     ),
     Option(
         "experiment.scheduler",
-        "scheduler gradient|round-robin|predicted-gain",
-        "which task of a network comes next: the steepest curve, each in turn, or the largest "
-        "gain a second that the strategy predicts; a strategy may have its own",
-        values.choice("gradient", "round-robin", "predicted-gain"),
+        "scheduler gradient|balanced|round-robin|predicted-gain",
+        "which task of a network comes next: the steepest curve, the same with half of the mean "
+        "rounds for each at least, each in turn, or the largest gain a second that the strategy "
+        "predicts; a strategy may have its own",
+        values.choice("gradient", "balanced", "round-robin", "predicted-gain"),
         default="gradient",
         per_test=True,
     ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from types import MappingProxyType
 from typing import Final, Protocol
 
@@ -81,21 +82,32 @@ class GradientScheduler:
     four rounds at once. TVM lets it wait after the first, which has 64 trials there; here it may
     have two.
 
+    By this formula tasks that take little of the time have few rounds, also when the longest gain
+    nothing any more. A floor gives them some.
+
     Attributes:
         alpha: Weight of the past against optimism, in [0, 1].
         window: Rounds over which the past is looked at, at least 1.
+        floor: Share of the mean rounds of unfinished tasks that each of them has at least, in
+            [0, 1].
     """
 
     alpha: float = 0.2
     window: int = 3
+    floor: float = 0.0
 
     def __post_init__(self) -> None:
-        require_share(self, "alpha")
+        require_share(self, "alpha", "floor")
         require_at_least(self, 1, "window")
 
     def next_task(self, tasks: Sequence[TaskState], draw: Draw) -> int:
-        """A task to begin with, else the one with the largest gain, else any of them."""
-        return _most_promising(tasks, self.expected_gain, draw)
+        """A task to begin with, else one below the floor, else the one with the largest gain."""
+        least = self.floor * fmean(len(tasks[index].best_s) for index in _alive(tasks))
+
+        def gain(task: TaskState) -> float:
+            return math.inf if len(task.best_s) < least else self.expected_gain(task)
+
+        return _most_promising(tasks, gain, draw)
 
     def expected_gain(self, task: TaskState) -> float:
         """Seconds of the case's latency that one more round may save.
@@ -175,6 +187,7 @@ def _alive(tasks: Sequence[TaskState]) -> list[int]:
 SCHEDULERS: Final[Mapping[str, TaskScheduler]] = MappingProxyType(
     {
         "gradient": GradientScheduler(),
+        "balanced": GradientScheduler(floor=0.5),
         "round-robin": RoundRobin(),
         "predicted-gain": PredictedGain(),
     }

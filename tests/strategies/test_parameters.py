@@ -89,7 +89,7 @@ REFUSED = {
         Evolution: "measured_share mutation_share rule_share random_share",
         ExploreThenCommit: "history_weight explore_share",
         Genetic: "mutation",
-        GradientScheduler: "alpha",
+        GradientScheduler: "alpha floor",
         LastCheck: "within share",
         Neighbourhood: "near_share",
         PretrainedModel: "rate columns",

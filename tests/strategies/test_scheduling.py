@@ -63,7 +63,7 @@ def test_the_past_counts_only_once_it_is_long_enough():
     assert GradientScheduler().expected_gain(longer) == pytest.approx(0.2 * 2.0 + 0.8 * 3 / 4)
 
 
-@pytest.mark.parametrize("name", ["gradient", "predicted-gain"])
+@pytest.mark.parametrize("name", ["gradient", "balanced", "predicted-gain"])
 def test_a_task_without_a_valid_trial_waits_after_four_rounds(name):
     scheduler, other = SCHEDULERS[name], standing(1e-6, weight=1)
     for rounds in range(4):
@@ -84,6 +84,15 @@ def test_equals_are_left_to_chance():
     asked = []
     chosen = GradientScheduler().next_task(tasks, lambda choices: asked.append(choices) or 1)
     assert (asked, chosen) == ([3], 2)
+
+
+def test_a_task_below_the_floor_comes_before_the_steepest_curve():
+    scheduler = GradientScheduler(floor=0.5)
+    tasks = [standing(*[9.0] * 5), standing(1e-6), standing(1e-6, finished=True)]
+    assert scheduler.next_task(tasks, never) == 1  # 1 round of 3 on average
+    tasks[1] = standing(1e-6, 1e-6)
+    assert scheduler.next_task(tasks, never) == 0
+    assert GradientScheduler().next_task(tasks, never) == 0
 
 
 def test_round_robin_takes_turns():
