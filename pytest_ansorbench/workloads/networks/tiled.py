@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import reduce
 from itertools import count
 from operator import add
@@ -81,37 +82,42 @@ def columns_in_blocks(right: Tensor) -> Tensor:
     )
 
 
+@dataclass(frozen=True)
+class _Right:
+    """The right side of products: batches of matrices, whatever they are laid out like."""
+
+    shape: Sequence[int]
+    element: Callable[..., Any]
+
+
 def product_in_tiles(left: Tensor, right: Tensor) -> Tensor:
     """A product whose batches broadcast, over as many channels as the right side has."""
-    *batches, channels, columns = map(int, right.shape)
-    return _product(left, batches, channels, columns, columns, lambda *at: right[at], 1.0)
+    return _product(left, _Right([*map(int, right.shape)], lambda *at: right[at]))
 
 
 def product_with_blocks(
-    left: Tensor, blocks: Tensor, *, columns: int, factor: float = 1.0
+    left: Tensor, blocks: Tensor, *, columns: int | None = None, factor: float = 1.0
 ) -> Tensor:
-    """The first columns of a product with what `columns_in_blocks` gives, times a factor."""
+    """The first columns, or all, of a product with what `columns_in_blocks` gives, times a factor.
+
+    All are some more than there were before.
+    """
     *batches, there, channels, block = map(int, blocks.shape)
 
-    def right(*at: Any) -> Any:
+    def element(*at: Any) -> Any:
         return blocks[(*at[:-2], at[-1] // block, at[-2], at[-1] % block)]
 
-    return _product(left, batches, channels, there * block, columns, right, factor)
+    right = _Right([*batches, channels, there * block], element)
+    return _product(left, right, columns, factor)
 
 
 def _product(
-    left: Tensor,
-    of_right: Sequence[int],
-    channels: int,
-    computed: int,
-    columns: int,
-    right: Callable[..., Any],
-    factor: float,
+    left: Tensor, right: _Right, columns: int | None = None, factor: float = 1.0
 ) -> Tensor:
-    """The first of the columns that are computed."""
     from tvm import te
 
     *of_left, rows, _ = map(int, left.shape)
+    *of_right, channels, computed = right.shape
     batches = np.broadcast_shapes(tuple(of_left), tuple(of_right))
     k = te.reduce_axis((0, channels), "k")
 
@@ -123,13 +129,13 @@ def _product(
         (*batches, rows_in_tiles(rows), computed),
         lambda *at: te.sum(
             left[(*batch(of_left, at), _row(at[-2], rows), k)]
-            * right(*batch(of_right, at), k, at[-1]),
+            * right.element(*batch(of_right, at), k, at[-1]),
             axis=[k],
         ),
         name="matmul",
     )
     return te.compute(
-        (*batches, rows, columns),
+        (*batches, rows, columns or computed),
         lambda *at: product(*at) if factor == 1.0 else product(*at) * factor,
         name="part_of_matmul",
     )
