@@ -20,7 +20,7 @@ _FIXED: Final[Mapping[str, Any]] = MappingProxyType(
         "experiment.noise_check_s": 0.0,
         # There is no ratio to be known: the winner's latency is a figure for its user.
         "experiment.final_sets": Span(2, 2),
-        # Tasks that take little have a few trials only by the gradient, though all trials count.
+        # By the gradient alone tasks that take little of the time get hardly any trials.
         "experiment.scheduler": "balanced",
         "criteria.progress": "believed",
     }
