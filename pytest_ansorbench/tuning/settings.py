@@ -21,7 +21,7 @@ _FIXED: Final[Mapping[str, Any]] = MappingProxyType(
         # There is no ratio to be known: the winner's latency is a figure for its user.
         "experiment.final_sets": Span(2, 2),
         # By the gradient alone tasks that take little of the time get hardly any trials.
-        "experiment.scheduler": "predicted-gain",
+        "experiment.scheduler": "balanced",
         "criteria.progress": "believed",
     }
 )
