@@ -1,4 +1,4 @@
-"""`draft` with one part taken away or changed; a pytest plugin for `draft.py`."""
+"""`draft` with one part taken away or changed, or by each scheduler; a plugin for `draft.py`."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pytest_ansorbench.strategies import (
+    SCHEDULERS,
     BoostedTrees,
     DecisionModel,
     Draft,
@@ -100,6 +101,10 @@ def pytest_ansorbench_strategies(config: object) -> Sequence[Strategy]:
         *(
             replace(draft, name=name, proposer=proposer, description="")
             for name, proposer in proposers.items()
+        ),
+        *(
+            replace(draft, name=f"draft-{name}", scheduler=scheduler, description="")
+            for name, scheduler in SCHEDULERS.items()
         ),
         replace(draft, name="draft-fixed", measurement=FixedMeasurement(), description=""),
         # A control: `default` without a genetic search before its cost model is trained.
