@@ -94,6 +94,8 @@ def test_the_library_of_a_network_computes_what_the_network_does(place, monkeypa
     assert place.files() == {*WHOLE, "weights.npz"}
     taken = f"{NETWORK.id}: taken as it is; --rewrite is for a model's file or module\n"
     assert capsys.readouterr().err.startswith(taken)
+    [entry] = place.past().of(CaseEntry)
+    assert entry.conditions["scheduler"] == "balanced" and len(entry.tasks) > 1
     data, *weights = NETWORK.arguments()
     run = runpy.run_path(str(place.out / "load.py"))["run"]
     expected = infer(NETWORK.program(), (data, *weights))
