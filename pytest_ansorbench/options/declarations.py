@@ -178,11 +178,10 @@ OPTIONS: Final = (
     ),
     Option(
         "experiment.scheduler",
-        "scheduler gradient|balanced|round-robin|predicted-gain",
+        "scheduler gradient|balanced|round-robin",
         "which task of a network comes next: the steepest curve, the same with half of the mean "
-        "rounds for each at least, each in turn, or the largest gain a second that the strategy "
-        "predicts; a strategy may have its own",
-        values.choice("gradient", "balanced", "round-robin", "predicted-gain"),
+        "rounds for each at least, or each in turn; a strategy may have its own",
+        values.choice("gradient", "balanced", "round-robin"),
         default="gradient",
         per_test=True,
     ),

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pytest_ansorbench.report.render.outputs import Output
     from pytest_ansorbench.report.table import Grouping, Layout, WantedUnit
 
-Scheduler = Literal["gradient", "balanced", "round-robin", "predicted-gain"]
+Scheduler = Literal["gradient", "balanced", "round-robin"]
 
 
 @dataclass(frozen=True)

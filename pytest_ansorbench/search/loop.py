@@ -196,19 +196,7 @@ class Search:
         return LastCheckEntry(label, self._state.seed, self.strategy.name, self.ranking)
 
     def _task_states(self) -> list[TaskState]:
-        last = {one.task: one for one in self.rounds}
-        return [
-            TaskState(
-                task.task.weight,
-                task.best_s,
-                bool(task.stopped),
-                expected_gain=_number(last[index].decisions.get("expected_gain"))
-                if index in last
-                else None,
-                round_s=last[index].search_s if index in last else None,
-            )
-            for index, task in enumerate(self.tasks)
-        ]
+        return [TaskState(task.task.weight, task.best_s, bool(task.stopped)) for task in self.tasks]
 
     def _wanted(self) -> int:
         """Trials of the next round; of the last one those for which something is left.
@@ -292,7 +280,3 @@ class Search:
                 incumbent.succeed(outcome.kept)
         self._on_trial(self)
         return outcome
-
-
-def _number(value: object) -> float | None:
-    return float(value) if isinstance(value, int | float) else None

@@ -162,7 +162,6 @@ from pytest_ansorbench.strategies.rule_policy import (
 from pytest_ansorbench.strategies.scheduling import (
     SCHEDULERS,
     GradientScheduler,
-    PredictedGain,
     RoundRobin,
     TaskScheduler,
     TaskState,
@@ -229,7 +228,6 @@ __all__ = [
     "PointSearch",
     "PointSearchPolicy",
     "PostOptimization",
-    "PredictedGain",
     "PredictedRules",
     "PretrainedModel",
     "Prior",

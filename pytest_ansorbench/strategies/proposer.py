@@ -163,8 +163,7 @@ class Proposer(Protocol):
 
         Returns:
             JSON values by name; empty if there is nothing to say. They are kept in result files,
-            and `-v` shows them. A number called `expected_gain` is what the next round may gain,
-            as share of the best latency; see `PredictedGain`.
+            and `-v` shows them.
         """
         ...
 

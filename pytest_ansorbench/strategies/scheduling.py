@@ -9,7 +9,7 @@ from statistics import fmean
 from types import MappingProxyType
 from typing import Final, Protocol
 
-from pytest_ansorbench.strategies.errors import require_at_least, require_positive, require_share
+from pytest_ansorbench.strategies.errors import require_at_least, require_share
 
 _UNTUNED_ROUNDS: Final = 4
 """Of a task without a valid trial, before it has to wait until no other can be searched."""
@@ -24,16 +24,11 @@ class TaskState:
         best_s: Best latency in seconds after each round it has had; infinity while no trial
             was valid.
         finished: Whether there is nothing left to search for.
-        expected_gain: What the proposer said in its last round that the next may gain, as share
-            of the best latency; None if it said nothing.
-        round_s: Seconds of its last round; None before the first.
     """
 
     weight: int
     best_s: Sequence[float]
     finished: bool
-    expected_gain: float | None = None
-    round_s: float | None = None
 
 
 Draw = Callable[[int], int]
@@ -101,13 +96,30 @@ class GradientScheduler:
         require_at_least(self, 1, "window")
 
     def next_task(self, tasks: Sequence[TaskState], draw: Draw) -> int:
-        """A task to begin with, else one below the floor, else the one with the largest gain."""
-        least = self.floor * fmean(len(tasks[index].best_s) for index in _alive(tasks))
+        """A task to begin with, else one below the floor, else the one with the largest gain.
 
-        def gain(task: TaskState) -> float:
-            return math.inf if len(task.best_s) < least else self.expected_gain(task)
+        To begin with are those without a valid trial after fewer than four rounds, the fewest
+        first. Any task if all gain the same.
+        """
+        alive = _alive(tasks)
+        untuned = [
+            index
+            for index in alive
+            if len(best_s := tasks[index].best_s) < _UNTUNED_ROUNDS
+            and math.isinf(min(best_s, default=math.inf))
+        ]
+        if untuned:
+            return min(untuned, key=lambda index: len(tasks[index].best_s))
+        least = self.floor * fmean(len(tasks[index].best_s) for index in alive)
+        gains = [self._gain(tasks[index], least) for index in alive]
+        if max(gains) == min(gains):
+            return alive[draw(len(alive))]
+        return alive[gains.index(max(gains))]
 
-        return _most_promising(tasks, gain, draw)
+    def _gain(self, task: TaskState, least: float) -> float:
+        if math.isinf(task.best_s[-1]):  # nothing is known of a task without a valid trial
+            return -math.inf
+        return math.inf if len(task.best_s) < least else self.expected_gain(task)
 
     def expected_gain(self, task: TaskState) -> float:
         """Seconds of the case's latency that one more round may save.
@@ -122,64 +134,6 @@ class GradientScheduler:
         return task.weight * (self.alpha * past_s + (1.0 - self.alpha) * best_s / rounds)
 
 
-@dataclass(frozen=True)
-class PredictedGain:
-    """The task from which most is predicted for each second, once each has had a round.
-
-    The gain of one more round on a task with weight w and best latency g is
-
-        w * g * (e + optimism / t) / seconds of its last round
-
-    where e is what its proposer predicts (`expected_gain` among its decisions) and t the number
-    of its rounds; a proposer that predicts nothing counts as if it predicted none. Optimism keeps
-    a task whose model knows of nothing better from never being asked again.
-
-    Attributes:
-        optimism: What a second round may gain beyond what is predicted, as share of the latency.
-    """
-
-    optimism: float = 0.05
-
-    def __post_init__(self) -> None:
-        require_positive(self, "optimism")
-
-    def next_task(self, tasks: Sequence[TaskState], draw: Draw) -> int:
-        """A task to begin with, else the one with the largest gain, else any of them."""
-        return _most_promising(tasks, self.gain_a_second, draw)
-
-    def gain_a_second(self, task: TaskState) -> float:
-        """Seconds of the case's latency that a second of search may save.
-
-        Args:
-            task: One with a valid trial.
-        """
-        share = (task.expected_gain or 0.0) + self.optimism / len(task.best_s)
-        return task.weight * task.best_s[-1] * share / max(task.round_s or 0.0, 1e-3)
-
-
-def _most_promising(
-    tasks: Sequence[TaskState], gain: Callable[[TaskState], float], draw: Draw
-) -> int:
-    """A task to begin with, else the one with the largest gain; any if all gain the same.
-
-    To begin with are those that have no valid trial after fewer than four rounds, the fewest first.
-    """
-    alive = _alive(tasks)
-    untuned = [
-        index
-        for index in alive
-        if len(best_s := tasks[index].best_s) < _UNTUNED_ROUNDS
-        and math.isinf(min(best_s, default=math.inf))
-    ]
-    if untuned:
-        return min(untuned, key=lambda index: len(tasks[index].best_s))
-    # Nothing is known of a task without a valid trial.
-    gains = [gain(tasks[i]) if math.isfinite(tasks[i].best_s[-1]) else -math.inf for i in alive]
-    if max(gains) == min(gains):
-        return alive[draw(len(alive))]
-    return alive[gains.index(max(gains))]
-
-
 def _alive(tasks: Sequence[TaskState]) -> list[int]:
     return [index for index, task in enumerate(tasks) if not task.finished]
 
@@ -189,7 +143,6 @@ SCHEDULERS: Final[Mapping[str, TaskScheduler]] = MappingProxyType(
         "gradient": GradientScheduler(),
         "balanced": GradientScheduler(floor=0.5),
         "round-robin": RoundRobin(),
-        "predicted-gain": PredictedGain(),
     }
 )
 """By name, as `--ansor-scheduler` takes it."""

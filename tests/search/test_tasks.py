@@ -97,54 +97,6 @@ def test_who_does_not_read_the_database_has_no_record_in_it(unbuilding_engine, n
     assert len(made.tasks[0]._shared.database) == records
 
 
-class Promising:
-    """A random search whose promises tell how many trials it has seen, over all tasks."""
-
-    def __init__(self):
-        self.seen = []
-
-    def start(self, setup):
-        return Promises(RANDOM.proposer.start(setup), self.seen)
-
-
-class Promises:
-    """The search itself."""
-
-    def __init__(self, inner, seen):
-        self._inner, self._seen, self._gain = inner, seen, 0.0
-
-    def __getattr__(self, name):
-        return getattr(self._inner, name)
-
-    def learn(self, batch):
-        self._seen += batch
-        self._gain = max(one.result.run_secs is not None for one in batch) / len(self._seen)
-
-    def decisions(self):
-        return {"expected_gain": self._gain}
-
-
-def test_a_scheduler_knows_what_is_expected_and_what_a_round_takes(unbuilding_engine):
-    asked = []
-
-    class Noted(RoundRobin):
-        def next_task(self, tasks, draw):
-            asked.append(list(tasks))
-            return super().next_task(tasks, draw)
-
-    policy = Promising()
-    strategy = replace(RANDOM, name="promising", proposer=policy)
-    made = search(unbuilding_engine, strategy, trials=10, scheduler=Noted())
-    finished(made)
-    assert {(task.expected_gain, task.round_s) for task in asked[0]} == {(None, None)}
-    first, second = asked[1][:2]
-    assert first.expected_gain == pytest.approx(1 / 2)
-    assert first.round_s == pytest.approx(made.rounds[0].search_s)
-    assert second.expected_gain is None
-    assert asked[-1][0].expected_gain == pytest.approx(1 / 2)
-    assert asked[-1][1].expected_gain == pytest.approx(1 / 4)
-
-
 def test_a_search_goes_on_from_a_journal(unbuilding_engine):
     first = search(unbuilding_engine, trials=16)
     entries = stepped(first, 6)

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from pytest_ansorbench.strategies.scheduling import (
     SCHEDULERS,
     GradientScheduler,
-    PredictedGain,
     RoundRobin,
     TaskState,
 )
@@ -63,7 +62,7 @@ def test_the_past_counts_only_once_it_is_long_enough():
     assert GradientScheduler().expected_gain(longer) == pytest.approx(0.2 * 2.0 + 0.8 * 3 / 4)
 
 
-@pytest.mark.parametrize("name", ["gradient", "balanced", "predicted-gain"])
+@pytest.mark.parametrize("name", ["gradient", "balanced"])
 def test_a_task_without_a_valid_trial_waits_after_four_rounds(name):
     scheduler, other = SCHEDULERS[name], standing(1e-6, weight=1)
     for rounds in range(4):
@@ -121,32 +120,7 @@ def test_it_agrees_with_tvm_s_own_scheduler_on_a_made_up_network():
     assert order == [0, 1, 2, 0, 1, 0, 1, 0]
 
 
-def predicted(gain, *, best_s=1.0, rounds=4, weight=1, round_s=1.0):
-    return TaskState(weight, (best_s,) * rounds, False, expected_gain=gain, round_s=round_s)
-
-
-def test_the_predicted_gain_is_that_of_the_case_for_each_second():
-    scheduler = PredictedGain(optimism=0.2)
-    task = predicted(0.1, best_s=3.0, rounds=4, weight=2, round_s=5.0)
-    assert scheduler.gain_a_second(task) == pytest.approx(2 * 3.0 * (0.1 + 0.2 / 4) / 5.0)
-
-
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        (predicted(0.2), predicted(0.1)),
-        (predicted(0.1, weight=3), predicted(0.2)),
-        (predicted(0.1, best_s=5.0), predicted(0.2)),
-        (predicted(0.1, round_s=0.3), predicted(0.2)),
-        (predicted(None, rounds=2), predicted(None, rounds=3)),
-    ],
-)
-def test_the_task_that_promises_most_a_second_comes_next(one, other):
-    assert PredictedGain().next_task([other, one], never) == 1
-    assert PredictedGain().next_task([one, other], never) == 0
-
-
 def test_a_task_without_a_valid_trial_is_left_to_chance_with_its_like():
     tasks = [standing(*[math.inf] * 4), standing(*[math.inf] * 4)]
-    assert PredictedGain().next_task(tasks, lambda choices: 1) == 1
-    assert PredictedGain().next_task([*tasks, predicted(0.0)], never) == 2
+    assert GradientScheduler().next_task(tasks, lambda choices: 1) == 1
+    assert GradientScheduler().next_task([*tasks, standing(1.0)], never) == 2

@@ -24,7 +24,6 @@ from pytest_ansorbench.strategies.decisions.model import (
 from pytest_ansorbench.strategies.decisions.replays import Drafted, Replays
 from pytest_ansorbench.strategies.decisions.space import Point, by_sketch, shared_out
 from pytest_ansorbench.strategies.draft.evidence import Evidence
-from pytest_ansorbench.strategies.draft.expectation import expected_gain
 from pytest_ansorbench.strategies.draft.neighbourhood import Neighbourhood
 from pytest_ansorbench.strategies.draft.prior import Prior, Weighed
 from pytest_ansorbench.strategies.draft.sharing import SharpeningShares
@@ -202,7 +201,7 @@ class _Draft:
             self._known.scores += [(self._space.point(one), one["score"]) for one in surveyed]
 
     def learn(self, batch: Sequence[Observation]) -> None:
-        known, taken, before = self._known, self._replays.taken, self._known.best_gflops
+        known, taken = self._known, self._replays.taken
         notes = [seen.candidate.payload for seen in batch]
         points = [self._space.point(note) for note in notes]
         gflops = [seen.gflops for seen in batch]
@@ -216,12 +215,7 @@ class _Draft:
             self._family.report(self._member, kind, features, [gflops[at] for at in places])
         best = known.best_gflops
         predicted = [note["predicted"] for note in notes]
-        drafted = [pair for pair in zip(predicted, gflops, strict=True) if pair[0] is not None]
-        known.compare(drafted, before)
-        rescaled = [one * (before or best) / best for one, _ in drafted] if best else []
         self._decisions = {
-            # If the next batch is like this one.
-            "expected_gain": round(expected_gain(rescaled, known.errors), 4),
             "sketch_shares": self._shares_of_round,
             "pooled_trials": self._pooled_trials,
             "prior_weight": round(self._prior_weight, 4),

@@ -29,8 +29,6 @@ class Evidence:
     scores: list[tuple[Point, float]] = field(default_factory=list)
     # Throughput that others' trials promised of a trial before it was measured, and its GFLOP/s.
     promises: list[tuple[float, float]] = field(default_factory=list)
-    # Measured less predicted throughput of trials, over the best of their time.
-    errors: list[float] = field(default_factory=list)
 
     @property
     def trials(self) -> int:
@@ -80,15 +78,6 @@ class Evidence:
             throughput = np.append(throughput, [score for _, score in self.scores])
             trust = np.append(trust, np.full(len(self.scores), survey.weight))
         return points, throughput, trust
-
-    def compare(self, trials: Sequence[tuple[float, float]], before: float) -> None:
-        """Note how far predictions of valid trials were off, in shares of the best before.
-
-        `trials` are what was predicted of each, and its GFLOP/s. A failed one is no sign that
-        others may be faster than promised.
-        """
-        scale = before or self.best_gflops
-        self.errors += [measured / scale - promised for promised, measured in trials if measured]
 
 
 def _shown(values: Sequence[float]) -> float:

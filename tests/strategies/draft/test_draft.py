@@ -215,13 +215,6 @@ def test_without_a_guess_that_share_is_random_and_of_all_sketches(target):
     assert len({candidate.payload["sketch"] for candidate in batch}) > 1
 
 
-def test_the_gain_that_is_expected_is_on_record(target):
-    _, proposer, _ = search(target, PLAIN, trials=16)
-    assert proposer.decisions()["expected_gain"] == 0.5  # nothing was predicted yet
-    told(proposer, proposer.propose(16))
-    assert 0.0 < proposer.decisions()["expected_gain"] < 0.5
-
-
 def test_failed_trials_count_as_slow_ones(target):
     setup = make_setup(target, case=MATMUL)
     proposer = PLAIN.start(setup)

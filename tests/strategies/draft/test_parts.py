@@ -20,7 +20,6 @@ from pytest_ansorbench.strategies import (
 from pytest_ansorbench.strategies.decisions.knobs import TileKnob, ValueKnob, factorizations
 from pytest_ansorbench.strategies.decisions.space import DecisionSpace, shared_out
 from pytest_ansorbench.strategies.draft.evidence import Evidence
-from pytest_ansorbench.strategies.draft.expectation import expected_gain
 
 BEST = st.lists(st.floats(0.0, 1e3), min_size=1, max_size=9)
 SPACE = DecisionSpace(
@@ -117,13 +116,6 @@ def test_no_more_is_surveyed_than_a_task_has_trials(trials, programs):
     assert Survey(programs=128, per_trial=1.0).programs_for(trials) == programs
 
 
-def test_errors_are_of_what_was_best_when_they_were_predicted():
-    known = Evidence(gflops=[((0, ()), 50.0), ((0, ()), 80.0)])
-    known.compare([(1.0, 80.0)], before=50.0)
-    known.compare([(0.5, 80.0)], before=0.0)  # nothing was best: what is best now
-    assert known.errors == pytest.approx([0.6, 0.5])
-
-
 def test_the_neighbourhood_climbs_to_the_optimum_of_what_it_is_told():
     rng = np.random.default_rng(0)
     score = hidden(rng)
@@ -205,30 +197,6 @@ def test_what_is_best_of_two_programs_makes_one_that_is_faster_than_both():
     assert of_both > 1.2 > 1.05 > model.predict(rows[known]).max()
 
 
-@given(
-    st.lists(st.floats(0.0, 1.2), min_size=1, max_size=12),
-    st.lists(st.floats(-0.5, 0.5), min_size=1, max_size=40),
-)
-def test_the_expected_gain_is_a_share_and_grows_with_errors_and_promises(predicted, errors):
-    gain = expected_gain(predicted, errors)
-    assert 0.0 <= gain < 1.0
-    slack = 1e-3  # of the integral
-    assert expected_gain([*predicted, 0.9], errors) >= gain - slack
-    assert expected_gain([one + 0.1 for one in predicted], errors) >= gain - slack
-    assert expected_gain(predicted, [2.0 * error for error in errors]) >= gain - slack
-
-
-def test_the_expected_gain_is_that_of_draws():
-    rng = np.random.default_rng(0)
-    predicted, deviation = np.array([0.8, 0.95, 0.7, 0.9]), 0.15
-    drawn = (predicted + deviation * rng.standard_normal((200_000, 4))).max(axis=1)
-    gain = np.maximum(drawn - 1.0, 0.0).mean()
-    said = expected_gain(list(predicted), [deviation, -deviation])
-    assert said == pytest.approx(gain / (1.0 + gain), rel=0.02)
-    assert expected_gain([], []) == 0.5
-    assert expected_gain([1.25], [0.0]) == pytest.approx(0.2)
-
-
 @pytest.mark.parametrize(
     ("policy", "message"),
     [
@@ -266,12 +234,6 @@ def shares_by(known):
     return SharpeningShares().shares(
         known.shown_by_sketches(count), known.trials_of_sketches(count)
     )
-
-
-def test_failed_trials_say_nothing_of_how_far_promises_are_off():
-    evidence = Evidence()
-    evidence.compare([(0.9, 0.0), (0.9, 40.0)], before=50.0)
-    assert evidence.errors == [pytest.approx(-0.1)]
 
 
 class Worthless:
