@@ -1,7 +1,8 @@
 """Repeats that stop by themselves, simulated: rates of error over all looks, repeats spent.
 
-A part of `verdicts.py`. A session draws as many repeats as there may be at most; the gate is that
-of the first look that settles it, as in a session that stops there.
+A part of `verdicts.py`, with twice as many sessions as its other parts, since rates of error over
+all looks are a few percent. A session draws as many repeats as there may be at most; the gate is
+that of the first look that settles it, as in a session that stops there.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ def sessions(pools: Sequence[Pool], count: int, rng: np.random.Generator) -> Non
     """A single case, its runs from each pool in turn."""
 
     def gates(true_s: float, limit: float) -> Iterable[Gate]:
-        for index in range(count):
+        for index in range(2 * count):
             paired = drawn(pools[index % len(pools)], LOOKS.most, rng, true_s=true_s)
             yield gate_of("search_ratio", limit, paired, JUDGE)
 
@@ -39,7 +40,7 @@ def suites(pools: Sequence[Pool], count: int, rng: np.random.Generator) -> None:
     """A suite of six."""
 
     def gates(true_s: float, limit: float) -> Iterable[Gate]:
-        for _ in range(max(1, count // 2)):
+        for _ in range(2 * count):
             six = [
                 drawn(pools[index % len(pools)], LOOKS.most, rng, true_s=true_s)
                 for index in range(6)
