@@ -1,8 +1,8 @@
 """Repeats that stop by themselves, simulated: rates of error over all looks, repeats spent.
 
-A part of `verdicts.py`, with twice as many sessions as its other parts, since rates of error over
-all looks are a few percent. A session draws as many repeats as there may be at most; the gate is
-that of the first look that settles it, as in a session that stops there.
+A part of `verdicts.py`, with as many sessions as rates at the limit have comparisons there. A
+session draws as many repeats as there may be at most; the gate is that of the first look that
+settles it, as in a session that stops there.
 """
 
 from __future__ import annotations

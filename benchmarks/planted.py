@@ -3,7 +3,7 @@
     python benchmarks/planted.py [--only PART] [--resume]
 
 Two benches of a small convolution, 48 trials a run, with the repeats that sessions have by
-default: five, and up to ten more while a gate may yet be broken; half an hour on 2 cores. The
+default: five, and up to ten more while a gate may yet be broken; 19 minutes on 2 cores. The
 first holds three challengers against `default`: one that sleeps 5 s before each round, one whose
 design space has no parallel loops, and `default` itself under another name. The second holds
 `optimized` with the same sleep against `optimized`. Limits: S_early 1.0, throughput ratio 0.95.
