@@ -84,6 +84,9 @@ def pytest_ansorbench_strategies(config: object) -> Sequence[Strategy]:
     draft = Registry().get("draft")
     policy = draft.proposer
     assert isinstance(policy, Draft)
+    transfer = Registry().get("draft+transfer")
+    transferred = transfer.proposer
+    assert isinstance(transferred, Draft)
     proposers = {
         "draft+inverted": replace(policy, experience=Inverted()),
         "draft+partial": replace(policy, experience=Partial()),
@@ -105,6 +108,15 @@ def pytest_ansorbench_strategies(config: object) -> Sequence[Strategy]:
         *(
             replace(draft, name=f"draft-{name}", scheduler=scheduler, description="")
             for name, scheduler in SCHEDULERS.items()
+        ),
+        # As `tune` searches, and the same without what tasks learn from each other.
+        replace(transfer, name="tuned", scheduler=SCHEDULERS["balanced"], description=""),
+        replace(
+            transfer,
+            name="tuned-lonely",
+            scheduler=SCHEDULERS["balanced"],
+            proposer=replace(transferred, siblings=None),
+            description="",
         ),
         replace(draft, name="draft-fixed", measurement=FixedMeasurement(), description=""),
         # A control: `default` without a genetic search before its cost model is trained.
