@@ -182,7 +182,7 @@ OPTIONS: Final = (
         "which task of a network comes next: the steepest curve, the same with half of the mean "
         "rounds for each at least, or each in turn; a strategy may have its own",
         values.choice("gradient", "balanced", "round-robin"),
-        default="gradient",
+        default="gradient, or balanced for ansor-bench tune",
         per_test=True,
     ),
     Option(

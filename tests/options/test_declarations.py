@@ -17,6 +17,7 @@ from pytest_ansorbench.options.declarations import (
 from pytest_ansorbench.options.settings import Settings, value_at
 from pytest_ansorbench.stats.figures import FIGURES
 from pytest_ansorbench.stats.limits import Limits
+from pytest_ansorbench.tuning.settings import settings_of
 
 #: Records that one option sets as a whole.
 WHOLE = {
@@ -66,9 +67,11 @@ def test_a_default_is_told_as_users_type_it_and_is_that_of_the_record():
         assert option.help_text.endswith(f" (default: {option.default})")
 
 
-def test_defaults_that_depend_on_others_are_those_of_the_engine():
+def test_defaults_that_depend_on_others_are_those_of_engine_and_tuning():
     assert option_of("engine.caches").default.startswith(f"{DEFAULT_CACHES}, or ")
     assert f", or {FLUSH_CACHE_MB} " in option_of("engine.flush_cache_mb").default
+    tuning = settings_of({}).experiment.scheduler
+    assert f", or {tuning} for ansor-bench tune" in option_of("experiment.scheduler").default
 
 
 def test_no_default_is_typed_into_a_help_text():

@@ -140,6 +140,7 @@ def test_a_server_that_dies_while_it_starts_says_how(monkeypatch, tmp_path):
 
 def test_files_of_compilers_that_were_killed_go_with_the_server():
     server = ForkServer(threads=1, memory_limit_mb=1000, writes_files=True)
+    server.wait_until_warm()  # while a process starts its environment may still be empty
     folder = Path(psutil.Process(server.pid).environ()["TMPDIR"])
     (folder / "left").touch()
     server.close()
