@@ -84,16 +84,12 @@ def pytest_ansorbench_strategies(config: object) -> Sequence[Strategy]:
     draft = Registry().get("draft")
     policy = draft.proposer
     assert isinstance(policy, Draft)
-    transfer = Registry().get("draft+transfer")
-    transferred = transfer.proposer
-    assert isinstance(transferred, Draft)
     proposers = {
         "draft+inverted": replace(policy, experience=Inverted()),
         "draft+partial": replace(policy, experience=Partial()),
         "credulous+inverted": replace(policy, experience=Inverted(), prior=Credulous()),
         "draft-guessed": replace(policy, model=Guesses()),
         "draft-tall": replace(policy, model=BoostedTrees(depth=4, trees=100)),
-        "draft-lonely": replace(policy, siblings=None),
         "draft-equal": replace(policy, sharing=SharpeningShares(sharpen_trials=10**9)),
         "draft-whole": replace(policy, growth=1e9),
         "draft-random-first": replace(policy, vector_units=None),
@@ -109,13 +105,11 @@ def pytest_ansorbench_strategies(config: object) -> Sequence[Strategy]:
             replace(draft, name=f"draft-{name}", scheduler=scheduler, description="")
             for name, scheduler in SCHEDULERS.items()
         ),
-        # As `tune` searches, and the same without what tasks learn from each other.
-        replace(transfer, name="tuned", scheduler=SCHEDULERS["balanced"], description=""),
+        # As `tune` searches.
         replace(
-            transfer,
-            name="tuned-lonely",
+            Registry().get("draft+transfer"),
+            name="tuned",
             scheduler=SCHEDULERS["balanced"],
-            proposer=replace(transferred, siblings=None),
             description="",
         ),
         replace(draft, name="draft-fixed", measurement=FixedMeasurement(), description=""),

@@ -6,6 +6,7 @@ from tuned import NETWORKS, as_tuned
 from pytest_ansorbench import workloads
 
 
+@pytest.mark.filterwarnings("ignore:No complete tensor")  # PyTorch's, as it saves weights
 @pytest.mark.parametrize("case", [*map(workloads.get, NETWORKS.split(","))], ids=str)
 def test_tuned(ansor_bench, case, tmp_path):
     """Nothing is promised."""

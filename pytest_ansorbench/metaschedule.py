@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import MutableMapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypedDict
 
@@ -90,20 +90,17 @@ def search_strategy(
     *,
     cost_model: CostModel | None = None,
     seed: int = 0,
-    shared: MutableMapping[str, Any] | None = None,
 ) -> SearchStrategy:
     """A strategy's proposer as the `strategy` argument of MetaSchedule's functions.
 
     The cost model is the one that it will be used with: TVM passes a cost model on without its
-    Python attributes, such as whether it is trained yet, so policies get this one instead. `shared`
-    is what the proposers of a network's tasks keep for each other.
+    Python attributes, such as whether it is trained yet, so policies get this one instead.
     """
     from tvm.ir.utils import derived_object
     from tvm.s_tir.analysis import estimate_tir_flops
     from tvm.s_tir.meta_schedule.search_strategy import PySearchStrategy
 
     known = cost_model
-    run = {} if shared is None else shared
 
     @derived_object
     class ProposerSearch(PySearchStrategy):  # type: ignore[misc]
@@ -133,7 +130,6 @@ def search_strategy(
                 budget_trials=max_trials,
                 round_trials=num_trials_per_iter,
                 rng=np.random.default_rng([seed, name]),
-                shared=run,
             )
             self._task = _Task(
                 setup,
@@ -154,7 +150,7 @@ def search_strategy(
             self._tuned().learn(measure_candidates, results)
 
         def clone(self) -> SearchStrategy:
-            return search_strategy(strategy, cost_model=known, seed=seed, shared=run)
+            return search_strategy(strategy, cost_model=known, seed=seed)
 
         def _tuned(self) -> _Task:
             if self._task is None:

@@ -28,8 +28,8 @@ from tests.recorded import RESULTS, judged_once
 GOLDEN = Path(__file__).parent / "golden"
 STEMS = (
     "control-conv1d",
-    "networks-mobilenetv2",
-    "networks-resnet18",
+    "networks-mobilenetv2-16",
+    "networks-resnet18-16",
     "networks-resnet50",
     "paper-small",
     "paper-small-controls",

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, MutableMapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -86,8 +86,6 @@ class Shared:
     round_trials: int
     run_time_s: float | None
     tasks: int
-    # What the proposers of the tasks keep for each other.
-    notes: MutableMapping[str, Any] = field(default_factory=dict)
 
 
 class TaskSearch:
@@ -138,7 +136,6 @@ class TaskSearch:
             run_time_s=shared.run_time_s,
             rng=np.random.default_rng((shared.seed, index)),
             tasks=shared.tasks,
-            shared=shared.notes,
         )
         self._proposer = CheckedProposer(strategy, self.setup)
 

@@ -32,12 +32,13 @@ compared side by side before a run names its winner.
         def __init__(self, setup):
             self.maker = ProgramMaker(setup.context)
             self.sketches = undecided(setup.sketches)
-            self.source = random.Random(int(setup.rng.integers(2**63)))
+            self.rng = setup.rng
             self.best_gflops = 0.0
 
         def propose(self, trials):
-            sketches = self.source.choices(self.sketches, k=trials)
-            seeds = [draw_seed(self.source) for _ in sketches]
+            source = random.Random(int(self.rng.integers(2**63)))
+            sketches = source.choices(self.sketches, k=trials)
+            seeds = [draw_seed(source) for _ in sketches]
             programs = self.maker.sample(sketches, seeds)
             return [
                 program.candidate(payload={"place": place})
@@ -119,7 +120,6 @@ from pytest_ansorbench.strategies.draft.draft import Draft, SharePolicy
 from pytest_ansorbench.strategies.draft.neighbourhood import Neighbourhood
 from pytest_ansorbench.strategies.draft.prior import Prior
 from pytest_ansorbench.strategies.draft.sharing import SharpeningShares
-from pytest_ansorbench.strategies.draft.siblings import Siblings
 from pytest_ansorbench.strategies.draft.survey import Survey
 from pytest_ansorbench.strategies.draft.vector_units import VectorUnits
 from pytest_ansorbench.strategies.errors import BadAnswer, StrategyError
@@ -249,7 +249,6 @@ __all__ = [
     "Setup",
     "SharePolicy",
     "SharpeningShares",
-    "Siblings",
     "SketchChooser",
     "SketchPolicy",
     "SpacePolicy",

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, MutableMapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from pytest_ansorbench.strategies.program_maker import ProgramMaker
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 class Setup:
     """Everything a proposer works with.
 
-    It belongs to one task of one run, except for `database`, `cost_model` and `shared`, which are
-    the same for all tasks of a network.
+    It belongs to one task of one run, except for `database` and `cost_model`, which are the
+    same for all tasks of a network.
 
     Attributes:
         context: MetaSchedule's view of the task: `mod` (the unscheduled program), `target`, and
@@ -41,9 +41,6 @@ class Setup:
         rng: Seeded source of randomness. Draw everything random from it, so that equal seeds
             give equal proposals; its state is kept in the journal.
         tasks: Tasks that the budget is for.
-        shared: What the proposers of a run's tasks keep for each other, each kind under a name of
-            its own; empty at the start. Write to it in `learn`: a resumed run goes through the
-            rounds of all tasks in their order, and so finds what was there.
         run_time_s: Seconds of search after which the run ends; None if its trials alone end it.
     """
 
@@ -55,7 +52,6 @@ class Setup:
     round_trials: int
     rng: np.random.Generator
     tasks: int = 1
-    shared: MutableMapping[str, Any] = field(default_factory=dict)
     run_time_s: float | None = None
 
     def design_space(self) -> DesignSpace:
@@ -90,10 +86,6 @@ class PointSetup(Protocol):
     @property
     def tasks(self) -> int:
         """Tasks that the budget is for."""
-
-    @property
-    def shared(self) -> MutableMapping[str, Any]:
-        """What proposers keep for each other."""
 
     def design_space(self) -> DesignSpace:
         """The decisions of the task; may take some seconds."""

@@ -143,7 +143,7 @@ def test_one_case_has_no_ablation(result, capsys):
             ],
         ),
         (
-            "networks-resnet18",
+            "networks-resnet18-16",
             [
                 ("fig11", "resnet18-n1-s224", "rules"),
                 ("fig13", "resnet18-n1-s224", "rules"),

@@ -28,7 +28,6 @@ from pytest_ansorbench.strategies import (
     Prior,
     RankingTrees,
     SharpeningShares,
-    Siblings,
     Survey,
     Transfer,
     UpperConfidenceBound,
@@ -64,7 +63,6 @@ REFUSED = {
         Prior: "fading_trials",
         RankingTrees: "trees depth",
         SharpeningShares: "sharpen_trials",
-        Siblings: "least",
         Survey: "programs",
         Transfer: "halving_trials",
     },
@@ -76,7 +74,6 @@ REFUSED = {
         Chains: "temperature",
         Draft: "growth",
         Prior: "credit",
-        Siblings: "regrowth",
         VectorUnits: "other_cycles spill_cycles",
     },
     ("a share from 0 to 1", -0.1, 1.5, float("nan")): {

@@ -204,9 +204,12 @@ def primes(number: int) -> tuple[int, ...]:
 
 @cache
 def factorizations(extent: int, parts: int, most_inner: int) -> tuple[Tiles, ...]:
-    """All ways to split a loop, in ascending order; none only if a single tile is too large."""
+    """All ways to split a loop, in ascending order; none only if a single tile is too large.
+
+    `most_inner` is -1 for no limit, as in a trace.
+    """
     if parts == 1:
-        return ((extent,),) if extent <= most_inner else ()
+        return ((extent,),) if most_inner == -1 or extent <= most_inner else ()
     return tuple(
         (outer, *rest)
         for outer in divisors(extent)

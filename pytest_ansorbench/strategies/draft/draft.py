@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from pytest_ansorbench.strategies.candidate import Candidate
 from pytest_ansorbench.strategies.cost_model import is_blind
 from pytest_ansorbench.strategies.decisions.design_space import DesignSpace
-from pytest_ansorbench.strategies.decisions.encoding import Trials
 from pytest_ansorbench.strategies.decisions.experience import Experience
 from pytest_ansorbench.strategies.decisions.model import (
     BoostedTrees,
@@ -22,12 +21,11 @@ from pytest_ansorbench.strategies.decisions.model import (
     DecisionModelPolicy,
 )
 from pytest_ansorbench.strategies.decisions.replays import Drafted, Replays
-from pytest_ansorbench.strategies.decisions.space import Point, by_sketch, shared_out
+from pytest_ansorbench.strategies.decisions.space import Point, shared_out
 from pytest_ansorbench.strategies.draft.evidence import Evidence
 from pytest_ansorbench.strategies.draft.neighbourhood import Neighbourhood
 from pytest_ansorbench.strategies.draft.prior import Prior, Weighed
 from pytest_ansorbench.strategies.draft.sharing import SharpeningShares
-from pytest_ansorbench.strategies.draft.siblings import Family, Pooled, Siblings
 from pytest_ansorbench.strategies.draft.survey import Survey
 from pytest_ansorbench.strategies.draft.vector_units import Guess, VectorUnits
 from pytest_ansorbench.strategies.errors import (
@@ -66,26 +64,24 @@ class Draft(DecisionPolicy):
         neighbourhood: Which vectors are scored.
         sharing: How trials are shared out among sketches.
         survey: What is asked of a cost model that is trained beforehand; None for nothing.
-        siblings: Which other tasks of a network it learns from; None for none.
         experience: What was measured of other workloads before; None for nothing.
         vector_units: What is guessed where others have measured nothing, and which blocks of
             registers are explored; None for neither.
-        prior: How much these three count.
+        prior: How much these two count.
         first_trials: Trials of the first batch.
         opening_trials: Trials of the first batch where something is known beforehand; the next
             ones double what there is, up to `first_trials`.
         growth: Largest batch, as share of the trials so far; the round's size stays its limit.
         explored_share: Share of batches that goes to blocks of registers tried least; to random
             points where there is no guess.
-        full_trials: Trials that a task has to expect for all of this neighbourhood. One of a
-            network that expects fewer gets its share of it.
+        full_trials: Trials that a task has to expect for all of this neighbourhood. One that
+            expects fewer gets its share of it.
     """
 
     model: DecisionModelPolicy = field(default_factory=BoostedTrees)
     neighbourhood: Neighbourhood = field(default_factory=Neighbourhood)
     sharing: SharePolicy = field(default_factory=SharpeningShares)
     survey: Survey | None = field(default_factory=Survey)
-    siblings: Siblings | None = field(default_factory=Siblings)
     experience: Experience | None = None
     vector_units: VectorUnits | None = field(default_factory=VectorUnits)
     prior: Prior = field(default_factory=Prior)
@@ -99,14 +95,8 @@ class Draft(DecisionPolicy):
         require_method(self, "model", "fit", example="BoostedTrees()")
         require_method(self, "neighbourhood", "points", "scaled", example="Neighbourhood()")
         require_method(self, "sharing", "shares", example="SharpeningShares()")
-        require_method(self, "prior", "faded", "trust", "weight", example="Prior()")
-        require_kind_or_none(
-            self,
-            survey=Survey,
-            siblings=Siblings,
-            experience=Experience,
-            vector_units=VectorUnits,
-        )
+        require_method(self, "prior", "faded", "weight", example="Prior()")
+        require_kind_or_none(self, survey=Survey, experience=Experience, vector_units=VectorUnits)
         require_at_least(self, 1, "first_trials", "opening_trials", "full_trials")
         require_positive(self, "growth")
         require_share(self, "explored_share")
@@ -125,9 +115,6 @@ class _Draft:
         self._known = Evidence()
         if policy.experience is not None:
             policy.experience.known()  # refused here rather than in the middle of a run
-        self._family = Family.of_run(setup.shared)
-        self._member = self._family.join()
-        self._pooled_trials = 0
         self._prior_weight = 0.0
         self._shares_of_round: list[float] = []
         self._decisions: dict[str, Any] = {}
@@ -146,6 +133,18 @@ class _Draft:
         return None if policy is None else policy.model(nests, columns, space.registers)
 
     @cached_property
+    def _remembered(self) -> DecisionModel | None:
+        """What earlier runs have measured of such sketches; None for nothing."""
+        experience = self._policy.experience
+        if experience is None:
+            return None
+        known = self._space.encoding.known(experience.known())
+        count = len(known.throughput)
+        trust = np.ones(count)
+        fit = self._policy.model.fit
+        return fit(known.features, known.throughput, trust, count) if count else None
+
+    @cached_property
     def _replays(self) -> Replays:
         return Replays(self._space)
 
@@ -155,8 +154,7 @@ class _Draft:
         replays.begin_round()
         if self._survey_due:
             self._look_around()
-        others = self._model_of_others()
-        prior = self._prior(others)
+        prior = self._prior()
         wanted = min(trials, self._batch_trials(prior))
         shares = self._shares()
         self._shares_of_round = [round(float(share), 4) for share in shares]
@@ -173,10 +171,6 @@ class _Draft:
         notes = replays.payloads(picks)
         for note, one in zip(notes, picks, strict=True):
             note["predicted"] = one.predicted
-        if others is not None:
-            rows = self._space.rows([one.point for one in picks])
-            for note, promised in zip(notes, others.predict(rows).tolist(), strict=True):
-                note["promised"] = promised
         if not done and self._known.scores:
             notes[0]["surveyed"] = [
                 {**self._space.note(point), "score": score} for point, score in self._known.scores
@@ -205,19 +199,12 @@ class _Draft:
         notes = [seen.candidate.payload for seen in batch]
         points = [self._space.point(note) for note in notes]
         gflops = [seen.gflops for seen in batch]
-        for note, point, measured in zip(notes, points, gflops, strict=True):
+        for point, measured in zip(points, gflops, strict=True):
             known.gflops.append((taken.get(point, point), measured))
-            if "promised" in note:
-                known.promises.append((note["promised"], measured))
-        for index, places, vectors in by_sketch(points):
-            features = self._space.spaces[index].features(vectors)
-            kind = self._space.encoding.kinds[index]
-            self._family.report(self._member, kind, features, [gflops[at] for at in places])
         best = known.best_gflops
         predicted = [note["predicted"] for note in notes]
         self._decisions = {
             "sketch_shares": self._shares_of_round,
-            "pooled_trials": self._pooled_trials,
             "prior_weight": round(self._prior_weight, 4),
             "drafts": {
                 **self._replays.counts(),
@@ -236,7 +223,7 @@ class _Draft:
         on_cpu = not any(space.device for space in self._space.spaces)
         knows = on_cpu and self._cost_model is not None and not is_blind(self._cost_model)
         wanted = self._policy.survey is not None and nothing_yet and knows
-        return wanted and self._model_of_others() is None
+        return wanted and self._remembered is None
 
     def _look_around(self) -> None:
         """Have the cost model score random programs, which stay free to be proposed.
@@ -281,44 +268,19 @@ class _Draft:
         model = policy.model.fit(rows, throughput, trust, seed, None if alone else prior)
         return prior if model is None else model
 
-    def _prior(self, others: DecisionModel | None) -> DecisionModel | None:
+    def _prior(self) -> DecisionModel | None:
         """What others measured, as far as it was right, and a guess, weaker with each trial.
 
         None if there is neither.
         """
-        policy, self._prior_weight = self._policy.prior, 0.0
+        policy, known, self._prior_weight = self._policy.prior, self._known, 0.0
         model: DecisionModel | None = self._guess
-        if others is not None:
-            self._prior_weight = policy.weight(self._known.promises)
-            model = Weighed(others, model, self._prior_weight)
-        return None if model is None else policy.faded(model, self._known.trials)
-
-    def _model_of_others(self) -> DecisionModel | None:
-        """The model of what other tasks and earlier runs have measured, if they have."""
-        siblings, family, kinds = self._policy.siblings, self._family, self._space.encoding.kinds
-        of_family: Mapping[str, Trials] = {}
-        first = siblings.modelled(family.trials) if siblings is not None else 0
-        if siblings is not None and first:
-            of_family = family.known(self._member, kinds, siblings.least, first)
-        pooled = family.pooled(kinds, first if of_family else 0, lambda: self._pooled(of_family))
-        self._pooled_trials = pooled.trials
-        return pooled.model
-
-    def _pooled(self, of_family: Mapping[str, Trials]) -> Pooled:
-        """A model fitted to the trials of the network's tasks, and to earlier runs' experience."""
-        experience, encoding = self._policy.experience, self._space.encoding
-        siblings = encoding.known(of_family)
-        remembered = encoding.known(experience.known() if experience is not None else {})
-        trust = self._policy.prior.trust(len(siblings.throughput), len(remembered.throughput))
-        if not len(trust):
-            return Pooled()
-        model = self._policy.model.fit(
-            np.concatenate([siblings.features, remembered.features]),
-            np.concatenate([siblings.throughput, remembered.throughput]),
-            trust,
-            len(trust),
-        )
-        return Pooled(len(trust), model)
+        if self._remembered is not None:
+            promised = self._remembered.predict(self._space.rows([one for one, _ in known.gflops]))
+            gflops = [gflops for _, gflops in known.gflops]
+            self._prior_weight = policy.weight([*zip(promised.tolist(), gflops, strict=True)])
+            model = Weighed(self._remembered, model, self._prior_weight)
+        return None if model is None else policy.faded(model, known.trials)
 
     def _drafts(
         self, model: DecisionModel, wanted: int, explored: int, shares: NDArray[np.float64]

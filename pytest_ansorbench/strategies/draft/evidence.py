@@ -27,8 +27,6 @@ class Evidence:
     # Points that the cost model was asked about before anything was measured, and its score over
     # the highest of them, 0 or more.
     scores: list[tuple[Point, float]] = field(default_factory=list)
-    # Throughput that others' trials promised of a trial before it was measured, and its GFLOP/s.
-    promises: list[tuple[float, float]] = field(default_factory=list)
 
     @property
     def trials(self) -> int:

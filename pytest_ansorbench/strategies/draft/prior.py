@@ -29,8 +29,7 @@ class Prior:
     measured by promised throughput (logarithms), drawn to 1 by `credit`. A slope, unlike a
     correlation, stays what it is where trials are chosen by what was promised of them (Pearson
     1903, https://doi.org/10.1098/rsta.1903.0001): a prior is not blamed for picks that are all
-    alike. A promise is one made before the trial (Dawid 1984, https://doi.org/10.2307/2981683),
-    since a model of siblings learns from this task's trials as well.
+    alike.
 
     Attributes:
         fading_trials: Trials of the task that halve what the prior counts.
@@ -38,28 +37,20 @@ class Prior:
             model of these.
         credit: Trials that others are taken to have been right about before the first one, each
             promised to be a factor of two off their mean.
-        remembered: Trials that all experience of earlier runs counts as beside those of a network's
-            other tasks, which this machine has measured.
     """
 
     fading_trials: int = 16
     own_share: float = 0.5
     credit: float = 4.0
-    remembered: int = 64
 
     def __post_init__(self) -> None:
-        require_at_least(self, 1, "fading_trials", "remembered")
+        require_at_least(self, 1, "fading_trials")
         require_share(self, "own_share")
         require_positive(self, "credit")
 
     def faded(self, model: DecisionModel, trials: int) -> DecisionModel:
         """A model of other tasks' trials as it counts for a task with so many of its own."""
         return Weighed(model, None, self.fading_trials / (self.fading_trials + trials))
-
-    def trust(self, siblings: int, remembered: int) -> NDArray[np.float64]:
-        """How far each trial of others is trusted, those of siblings first, shape (trials,)."""
-        share = min(1.0, self.remembered / remembered) if siblings and remembered else 1.0
-        return np.concatenate([np.ones(siblings), np.full(remembered, share)])
 
     def weight(self, promises: Sequence[tuple[float, float]]) -> float:
         """How much others count, from 1, where nothing is known of them, to 0.

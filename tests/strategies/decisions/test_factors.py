@@ -52,6 +52,10 @@ def test_a_loop_of_one_has_one_tiling_and_no_move(extent, parts):
     assert moves(tiles) == []
 
 
+def test_a_limit_of_minus_one_is_none():
+    assert factorizations(48, 3, -1) == factorizations(48, 3, 48)
+
+
 def test_moves_reach_every_factorization():
     everything = set(factorizations(48, 3, 16))
     reached, edge = set(), {(48, 1, 1)}

@@ -14,21 +14,30 @@ from pytest_ansorbench.strategies.decisions.experience import (
     is_experience,
     save_experience,
 )
-from pytest_ansorbench.strategies.draft.siblings import Family
+from pytest_ansorbench.strategies.decisions.space import by_sketch
 from pytest_ansorbench.workloads import BatchMatmul
 from tests.strategies.draft.test_draft import BRIEF, made_up, resumed, told
-from tests.strategies.draft.test_siblings import LARGE, POLICY, SMALL
 from tests.strategies.setups import make_setup, spaces_of
+
+SMALL = BatchMatmul(batch=1, m=32, n=64, k=32)
+LARGE = BatchMatmul(batch=1, m=64, n=64, k=64)
+POLICY = replace(BRIEF, vector_units=None, first_trials=16, opening_trials=16, explored_share=0.0)
 
 
 def measured(target, case):
     """What a search of a case has measured, by kinds of sketches."""
     setup = make_setup(target, case=case)
-    proposer = POLICY.start(setup)
+    proposer, space = POLICY.start(setup), setup.design_space()
+    points, gflops = [], []
     for _ in range(6):
-        told(proposer, proposer.propose(16))
-    family, kinds = Family.of_run(setup.shared), Encoding(spaces_of(target, case)[0]).kinds
-    return family.known(family.join(), kinds, 1, family.trials)
+        batch = proposer.propose(16)
+        points += [space.point(one.payload) for one in batch]
+        gflops += told(proposer, batch)
+    kinds, throughput = space.encoding.kinds, np.array(gflops) / max(gflops)
+    return {
+        kinds[index]: Trials(space.spaces[index].features(vectors), throughput[places])
+        for index, places, vectors in by_sketch(points)
+    }
 
 
 def contrary(known):

@@ -25,15 +25,6 @@ class Halving:
         return 0.5 ** rows[:, self.column].astype(np.float64)
 
 
-@given(st.integers(0, 500), st.integers(0, 5_000))
-def test_experience_beside_siblings_counts_as_few_trials(siblings, remembered):
-    trust = Prior(remembered=64).trust(siblings, remembered)
-    assert trust.shape == (siblings + remembered,)
-    assert (trust[:siblings] == 1.0).all()
-    counted = trust[siblings:].sum()
-    assert counted == pytest.approx(min(64, remembered) if siblings else remembered)
-
-
 def told(logs):
     """Promises and throughput by their logarithms to base 2, None for a failed trial."""
     return [(2.0**one, 0.0 if other is None else 2.0**other) for one, other in logs]
