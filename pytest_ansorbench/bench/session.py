@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from itertools import chain, count
@@ -120,6 +120,7 @@ class Session:
         self._planned = tuple(cases)
         if self.past is not None:
             check_goes_on(self._executor, self.past.session.machine)
+            self._notes += _other_commit(self._commit, describe_commit(self.root))
 
     def run(
         self,
@@ -140,7 +141,7 @@ class Session:
         if self._executor is None:
             self.prepare()
         tasks = tuple(case.tasks())
-        _check_supported(case, tasks, strategies, plan)
+        check_supported(case, tasks, strategies, plan)
         entry = case_entry(
             case.id,
             case,
@@ -319,6 +320,16 @@ def check_goes_on(executor: Executor, begun_on: Mapping[str, Any]) -> None:
         raise ResumeError(f"the run was begun {other}; its runs cannot be mixed with this one's")
 
 
+def _other_commit(begun: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
+    """What to say where a run goes on at another commit than it began at."""
+    then, today = (
+        f"{str(one.get('id'))[:12]}{' and changes' if one.get('dirty') else ''}"
+        for one in (begun, now)
+    )
+    if then != today:
+        yield f"begun at commit {then}, which the result tells, and gone on with at {today}"
+
+
 def case_entry(
     label: str,
     case: Case,
@@ -353,7 +364,7 @@ def case_entry(
     )
 
 
-def _check_supported(
+def check_supported(
     case: Case, tasks: Sequence[Task], strategies: Sequence[Arm], plan: Plan
 ) -> None:
     for strategy in strategies:

@@ -78,6 +78,7 @@ class Searches:
         self._finished = False
         self._over: pytest.Session | None = None  # once it is
         self._others: Result | None = None  # what other processes have measured
+        self._journals: list[str] = []  # names of theirs
         self._reference = self._saved_reference()
         past = self._past()
         if past is not None and past.dropped:
@@ -211,11 +212,14 @@ class Searches:
 
     def hand_over(self) -> Handed:
         """What the process that reports has to know, from one of several that run tests."""
-        return Handed(whole=self._session.result())
+        journal = self._session.journal
+        name = "" if journal is None else journal_name(journal)
+        return Handed(whole=self._session.result(), journal=name)
 
     def take_over(self, handed: Handed) -> Sequence[str]:
         """Add what another process has measured; why not, of each case that does not fit."""
         whole, refused = handed.whole, list[str]()
+        self._journals += filter(None, [handed.journal])
         if whole is None or self._others is None:
             self._others = whole or self._others
             return refused
@@ -242,7 +246,9 @@ class Searches:
                 self._session.finish()
             except StorageError as error:
                 self._notes.append(in_options(error))
-        else:
+                self._finished = False
+                session.exitstatus = session.exitstatus or pytest.ExitCode.TESTS_FAILED
+        if not self._finished:
             self._tell_how_to_go_on()
         self._session.stop()
         self._arms.close()
@@ -255,6 +261,8 @@ class Searches:
 
     def leave_open(self) -> None:
         """Conclude no journal whose result could not be written, so that it can be resumed."""
+        flag = flag_of("resume")
+        self._notes += [f"a process's part of it: {flag}={name}" for name in self._journals]
         if self._finished:
             self._finished = False
             self._tell_how_to_go_on()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import shutil
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +18,8 @@ from pytest_ansorbench.storage.machine import PEAKS
 
 _TEMPORARY: Final = re.compile(r"\.([0-9a-f]{32}\.tmp|\d{4,}\.reserved)")
 """Files of a write that is under way, and of a number that is being taken."""
+UNFINISHED: Final = ".database-"
+"""What the name of a folder begins with in which TVM writes a database."""
 _UNDER_WAY_S: Final = 3600.0
 _Run = tuple[str, int, Remeasurement | None, MachineState | None]
 """Its case and seed, and what was measured last, which no other run has by chance."""
@@ -53,6 +56,19 @@ def left_over(storage_dir: Path) -> Iterator[Path]:
         for path in sorted(folder.glob(".*")):
             if _TEMPORARY.fullmatch(path.name) and _age_s(path) > _UNDER_WAY_S:
                 yield path
+
+
+def sweep(folder: Path) -> None:
+    """Remove what killed processes have left in a folder that is locked, however young.
+
+    Raises:
+        OSError: It cannot be removed.
+    """
+    for path in (*folder.glob(".*"), *(folder / FOLDER).glob(".*")):
+        if path.is_dir() and path.name.startswith(UNFINISHED):
+            shutil.rmtree(path)
+        elif _TEMPORARY.fullmatch(path.name):
+            path.unlink()
 
 
 def _age_s(path: Path) -> float:

@@ -109,7 +109,12 @@ class Journal(AbstractContextManager["Journal"]):
         except OSError as error:
             cannot_write("journal", folder, error)
         journal = cls(stream, path)
-        journal.append(session)
+        try:
+            journal.append(session)
+        except BaseException:
+            journal.close()
+            path.unlink(missing_ok=True)
+            raise
         return journal
 
     @classmethod
@@ -186,11 +191,13 @@ class Journal(AbstractContextManager["Journal"]):
             while left:
                 left = left[self._stream.write(left) :]
             os.fsync(self._stream.fileno())
-        except OSError as error:
-            self.is_whole = False
+        except BaseException as error:  # also a time limit that a signal keeps
             with contextlib.suppress(OSError):
                 self._stream.truncate(end)
                 self._stream.seek(end)
+            if not isinstance(error, OSError):
+                raise
+            self.is_whole = False
             cannot_write("journal", self.path, error)
 
     def close(self) -> None:

@@ -26,6 +26,7 @@ from pytest_ansorbench.options.refusals import in_arguments
 from pytest_ansorbench.options.values import duration, implementations
 from pytest_ansorbench.report.progress import TrialLog
 from pytest_ansorbench.report.tuning import before_tuning
+from pytest_ansorbench.search import ResumeError
 from pytest_ansorbench.strategies import Registry, Strategy
 from pytest_ansorbench.tuning.compiled import check_linker
 from pytest_ansorbench.tuning.settings import settings_of
@@ -174,7 +175,11 @@ def tune(
             check_linker(settings.remote)
         tuning = Tuning([case], strategy, settings, folder, root=Path.cwd(), tell=tell)
         with closing(tuning):
-            result = tuning.search(Silent() if progress is None else TrialLog(progress))
+            try:
+                result = tuning.search(Silent() if progress is None else TrialLog(progress))
+            except ResumeError as error:
+                bad = f"bad into {str(folder)!r}: {error}; choose another folder"
+                raise ResumeError(bad) from None
             best = tuning.best()
             if into is not None:
                 tuning.write_database(best)

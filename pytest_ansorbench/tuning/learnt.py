@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Final
 
 from pytest_ansorbench.bench import Progress
-from pytest_ansorbench.packed import unpack_program
+from pytest_ansorbench.packed import PackedError, unpack_program
 from pytest_ansorbench.storage import Past, StorageError
-from pytest_ansorbench.storage.entries import CaseEntry
+from pytest_ansorbench.storage.entries import CaseEntry, Entry
 from pytest_ansorbench.strategies import BadModel, PretrainedModel, Strategy
 from pytest_ansorbench.training import BadSamples, LearningFolder
 from pytest_ansorbench.workloads.case import Task
@@ -52,7 +52,7 @@ def equipped(
     if changed or learning.is_cut_short:
         progress.note("learning from what was tuned here before")
         try:
-            learnt, _, _ = _learn(learning, past).partition(";")
+            learnt, _, _ = _learn(learning, past, tell).partition(";")
         except (BadModel, BadSamples, StorageError, OSError, ValueError) as error:
             learnt = f"nothing learnt: {error}"
         finally:
@@ -61,25 +61,30 @@ def equipped(
     return learning.equipped(strategy)
 
 
-def _learn(learning: LearningFolder, past: Past) -> str:
+def _learn(learning: LearningFolder, past: Past, tell: Callable[[str], None]) -> str:
     """Learn from all cases of a journal; its programs are what tells their tasks.
 
-    It has all that earlier calls have learnt from.
+    It has all that earlier calls have learnt from, but for programs that today's TVM cannot read.
     """
+    tasks: dict[str, tuple[Task, ...]] = {}
+    entries: list[Entry] = []
+    for entry in past.entries:
+        if isinstance(entry, CaseEntry):
+            try:
+                tasks[entry.label] = _tasks(entry)
+            except PackedError as error:
+                tell(f"nothing learnt from {entry.case}: {error}")
+            else:  # versions of a case have one id, and a label each
+                entries.append(replace(entry, case=entry.label))
+        else:
+            entries.append(entry)
     if learning.samples.exists():
         shutil.rmtree(learning.samples)
-    begun = {entry.label: entry for entry in past.of(CaseEntry)}
-    # Versions of a case have one id, and a label each.
-    entries = [
-        replace(entry, case=entry.label) if isinstance(entry, CaseEntry) else entry
-        for entry in past.entries
-    ]
+    return learning.learn(replace(past, entries=tuple(entries)), tasks.__getitem__)
 
-    def tasks(label: str) -> tuple[Task, ...]:
-        entry = begun[label]
-        return tuple(
-            Task(task.name, unpack_program(program), task.flops, task.weight)
-            for task, program in zip(entry.tasks, entry.programs, strict=True)
-        )
 
-    return learning.learn(replace(past, entries=tuple(entries)), tasks)
+def _tasks(entry: CaseEntry) -> tuple[Task, ...]:
+    return tuple(
+        Task(task.name, unpack_program(program), task.flops, task.weight)
+        for task, program in zip(entry.tasks, entry.programs, strict=True)
+    )

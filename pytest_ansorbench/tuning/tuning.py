@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from pytest_ansorbench.bench import FixedRepeats, Plan, Progress, Session
-from pytest_ansorbench.bench.session import case_entry, check_goes_on
+from pytest_ansorbench.bench.session import case_entry, check_goes_on, check_supported
 from pytest_ansorbench.bench.yardsticks import taking_turns
 from pytest_ansorbench.environment import MisfitError, check_toolchain, resolve_target
 from pytest_ansorbench.measure.remote.libraries import linker_of
@@ -30,6 +30,7 @@ from pytest_ansorbench.storage import (
     read_journal,
     write_result,
 )
+from pytest_ansorbench.storage.cleaning import sweep
 from pytest_ansorbench.storage.entries import JOURNAL_VERSION, CaseEntry
 from pytest_ansorbench.storage.files import written_whole
 from pytest_ansorbench.storage.numbered import stored_name
@@ -145,6 +146,7 @@ class Tuning:
         self._check_peers()
         with self._writing():
             self._until_closed.enter_context(alone_in(self._folder))
+            sweep(self._folder)
         past = newest(self._folder, self._tell)
         planned = [self._planned(case, past) for case in self._cases]
         self._entries = [one.entry for one in planned]
@@ -301,7 +303,7 @@ class Tuning:
             criteria=settings.criteria,
             limits=Limits(),
         )
-        settings.budget.check(len(tasks))
+        check_supported(case, tasks, [self._strategy], plan)
         entry = case_entry(
             case.id,
             case,

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from pytest_ansorbench.packed import PackedError
+from pytest_ansorbench.storage.cleaning import UNFINISHED
 from pytest_ansorbench.winners.winner import Winner
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def _written(winners: Iterable[tuple[Winner, Target]], folder: Path, top: int) -
 
     workloads, records = (folder / name for name in DATABASE_FILES)
     folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".database-", dir=folder) as unfinished:
+    with tempfile.TemporaryDirectory(prefix=UNFINISHED, dir=folder) as unfinished:
         exported = _fill(JSONDatabase(work_dir=unfinished), winners, top)
         written = [(Path(unfinished) / path.name, path) for path in (workloads, records)]
         lines = (exported.workloads, exported.records)

@@ -418,6 +418,19 @@ def test_another_machine_cannot_go_on(make_session, target):
         elsewhere.prepare()
 
 
+def test_another_commit_goes_on_and_is_told(make_session):
+    past = interrupted_at(make_session(), 3)
+    session = make_session(past=past)
+    session.prepare()
+    assert not session.notes
+    begun = {**past.session.commit, "id": "0" * 40, "dirty": True}
+    earlier = dataclasses.replace(past, session=dataclasses.replace(past.session, commit=begun))
+    session = make_session(past=earlier)
+    session.prepare()
+    [note] = session.notes
+    assert note.startswith("begun at commit 000000000000 and changes, which the result tells, and")
+
+
 @pytest.mark.parametrize(
     ("xgboost", "tvm", "what"),
     [

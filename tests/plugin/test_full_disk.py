@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from pytest_ansorbench.bench import Session
 from pytest_ansorbench.storage import read_journal
+from pytest_ansorbench.storage.entries import EndEntry
 from tests.disks import files_of_at_most
 from tests.plugin.project import rounds_in
 
@@ -103,3 +105,18 @@ def test_a_journal_that_does_not_fit_goes_on_where_it_stopped(project, tmp_path_
     again = project.bench("--ansor-resume")
     assert again.code == 0, again.text
     assert "1 passed" in again.out
+
+
+@pytest.mark.usefixtures("fast_engine")
+def test_a_last_look_that_does_not_fit_is_taken_when_resumed(project, monkeypatch):
+    def on_a_full_disk(session):
+        with files_of_at_most(10):
+            session._journal.append(EndEntry(1))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Session, "finish", on_a_full_disk)
+        outcome = project.bench("--ansor-save=main")
+    check_told(outcome, NO_ROOM, "not all has run yet", "where this stopped: --ansor-resume=0001")
+    again = project.bench("--ansor-save=main", "--ansor-resume")
+    assert again.code == 0, again.text
+    assert len([*(project.root / ".ansor_bench").glob("*.json")]) == 1

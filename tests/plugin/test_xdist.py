@@ -132,6 +132,16 @@ def test_what_processes_have_run_in_part_is_not_saved(project):
     assert not [*(project.root / ".ansor_bench").glob("*.json")]
 
 
+def test_a_result_that_could_not_be_written_is_in_the_journals_of_processes(project):
+    project.write("conftest.py", CONFTEST + GIVES_UP.replace("compiles=False, fails_at=9", ""))
+    outcome = project.bench("-n1", "--ansor-json=/dev/full")
+    assert outcome.code == 1, outcome.text
+    assert "a process's part of it: --ansor-resume=0001" in outcome.out
+    again = project.bench("--ansor-resume=0001", "--ansor-json=result.json")
+    assert again.code == 0, again.text
+    assert len(project.json("result.json")["cases"]) == 1
+
+
 def test_what_does_not_fit_other_processes_is_told_and_the_rest_kept(pytestconfig, tmp_path):
     settings = Settings(files=FileSettings(storage=tmp_path))
     searches = Searches(pytestconfig, settings, [])

@@ -506,6 +506,29 @@ def test_a_line_that_does_not_fit_is_taken_back_whole(written):
     assert read_journal(written).entries == (*ENTRIES, NOISE)
 
 
+def test_a_line_that_is_interrupted_is_taken_back_whole(written, monkeypatch):
+    """It may be written again, as by a plugin that runs a test anew after its time limit."""
+    with Journal.reopen(read_journal(written)) as journal:
+        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+            patch.setattr(os, "fsync", interrupted)
+            journal.append(NOISE)
+        assert journal.is_whole
+        journal.append(NOISE)
+    assert read_journal(written).entries == (*ENTRIES, NOISE)
+
+
+def interrupted(*_):
+    raise KeyboardInterrupt
+
+
+def test_a_journal_that_cannot_begin_leaves_no_file(tmp_path):
+    with files_of_at_most(10), pytest.raises(UnwritableError):
+        Journal.create(tmp_path, SESSION)
+    assert not list_journals(tmp_path)
+    with Journal.create(tmp_path, SESSION) as journal:
+        assert journal.path.name == "0001.jsonl"
+
+
 def test_other_lines_take_a_journals_place_whole(tmp_path, monkeypatch):
     with Journal.create(tmp_path, SESSION) as journal:
         journal.append(CASE)

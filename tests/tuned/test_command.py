@@ -259,6 +259,18 @@ def test_killed_after_any_line_the_same_call_goes_on(place):
 
 
 @fast
+def test_what_a_killed_call_has_left_is_removed(place):
+    assert place.quickly("models:product", "--trials", "2") == 0
+    folder = place.out / ".database-left"
+    folder.mkdir()
+    left = (folder / "records", place.out / f".{'0' * 32}.tmp", place.out / ".mine")
+    for path in left:
+        path.touch()
+    assert place.quickly("models:product", "--trials", "4") == 0
+    assert [path.exists() for path in (folder, *left)] == [False, False, False, True]
+
+
+@fast
 def test_other_models_leave_what_is_there(place):
     assert place.quickly("models:product", "--trials", "2") == 0
     assert place.quickly("models:another", "--trials", "2") == 0
@@ -462,6 +474,7 @@ def test_a_kernel_that_its_last_measurement_refutes_is_not_shipped(place, monkey
             ["models:product", "--caches", "warm", "--flush-cache", "8"],
             "bad --caches 'warm': expected cold, as --flush-cache 8 empties the caches",
         ),
+        (["models:empty"], "bad case 'empty': there is nothing in it to tune; expected at least"),
         (["models:nothing"], "bad model 'models:nothing': models has no 'nothing'; expected"),
         (["models.txt"], "bad case 'models.txt': expected one of the"),
         (

@@ -14,6 +14,7 @@ import pytest_ansorbench
 from pytest_ansorbench.environment import ToolchainError
 from pytest_ansorbench.measure.local import toolchains
 from pytest_ansorbench.records import CaseResult
+from pytest_ansorbench.search import ResumeError
 from pytest_ansorbench.sessions import executor_of
 from pytest_ansorbench.storage import StorageError
 from pytest_ansorbench.storage.entries import RoundEntry
@@ -21,6 +22,7 @@ from pytest_ansorbench.tuning.fastest import fastest_result
 from pytest_ansorbench.workloads import BatchMatmul, ImportFailed, Mlp
 from tests.paced import PacedEngine
 from tests.synthetic import make_run
+from tests.tuned.test_command import now_with
 
 fast = pytest.mark.usefixtures("fast_engine")
 PRODUCT = BatchMatmul(batch=1, m=16, n=16, k=16)
@@ -184,6 +186,14 @@ def test_weights_that_numpys_files_do_not_know_are_loaded_again(place):
 def test_what_cannot_be_is_refused_in_a_sentence(place, mod, options, message):
     with pytest.raises(ValueError, match=message):
         quickly(mod, **options)
+
+
+@fast
+def test_a_folder_that_cannot_be_gone_on_with_is_named(place, monkeypatch):
+    quickly(PRODUCT, into="out")
+    now_with(monkeypatch, cpu="another")
+    with pytest.raises(ResumeError, match=r"^bad into 'out': .*another machine .*; choose another"):
+        quickly(PRODUCT, into="out")
 
 
 def test_a_library_that_does_not_fit_is_refused_by_the_arguments_name(place):

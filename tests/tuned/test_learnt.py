@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
 
 import pytest
@@ -87,6 +88,21 @@ def test_what_two_searches_have_begun_with_is_learnt_once(place):
         assert place.quickly("models:product", "--trials", trials) == 0
     learnt = programs_of(place.past(), lambda case: PRODUCT.tasks())
     assert [len(programs.latencies_s) for programs in learnt] == [4]
+
+
+def test_a_program_of_another_tvm_costs_no_other_what_was_learnt(place):
+    assert place.quickly("models:product", "models:another", "--trials", "4") == 0
+    past = place.past()
+    entries = [
+        dataclasses.replace(one, programs=["unreadable"])
+        if isinstance(one, CaseEntry) and one.case == PRODUCT.id
+        else one
+        for one in past.entries
+    ]
+    told, asked = [], (Registry().get("draft+transfer"), dataclasses.replace(past, entries=entries))
+    equipped(*asked, [("other", "")], place.out, Recording(), told.append)
+    assert told[0].startswith(f"nothing learnt from {PRODUCT.id}: ")
+    assert told[1].startswith("learnt: 4 programs added")
 
 
 @pytest.mark.parametrize(("error", "told"), [(KeyboardInterrupt, []), (OSError, [1])])

@@ -76,7 +76,8 @@ class LocalEngine(ForkingEngine):
     def observe(self) -> MachineState:
         # Before the machine rests, when clocks still are what they were.
         gpu = observe_gpu(self.machine["gpu"]["name"]) if self.device == "cuda" else None
-        exchanged = observe_exchange(self)
+        # Emptied caches have nothing to exchange.
+        exchanged = None if self.runner.is_cold else observe_exchange(self)
         return replace(observe_machine(), gpu=gpu, exchanged_bytes_s=exchanged)
 
     def code_bytes(self, built: Built) -> int | None:

@@ -302,6 +302,10 @@ def test_a_server_killed_from_outside_costs_the_incumbent_only(engine, task, mom
     assert not server(engine).children()
 
 
+def test_with_cold_caches_cores_exchange_nothing(cold):
+    assert cold.observe().exchanged_bytes_s is None
+
+
 def test_with_cold_caches_nothing_is_kept(cold, task):
     incumbent, built = cold.build([kernel("fine")] * 2, task.check)
     outcome = cold.run(built, Comparing(), best_s=1.0, incumbent=incumbent)
