@@ -189,7 +189,8 @@ def _layout(given: argparse.Namespace) -> Layout:
 def _exit_code(judged: JudgedResult) -> int:
     of_cases = (verdict.outcome for case in judged.cases for verdict in case.verdicts)
     of_suites = (suite.outcome for suite in judged.suites)
-    return exit_code([*_of_arms(judged.cases), *of_cases, *of_suites])
+    of_lost = ("broken" for _ in judged.missed)
+    return exit_code([*_of_arms(judged.cases), *of_cases, *of_suites, *of_lost])
 
 
 def _of_arms(cases: Sequence[CaseResult]) -> Iterator[str]:

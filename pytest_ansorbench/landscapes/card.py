@@ -57,5 +57,5 @@ class Card:
             best_gflops=float(gflops.max()),
             median_share=float(np.median(shares)),
             near=int(np.sum(shares >= _NEAR)),
-            noise=float(np.median([one.std() / one.mean() for one in slices])),
+            noise=float(np.median([one.std(ddof=len(one) > 1) / one.mean() for one in slices])),
         )

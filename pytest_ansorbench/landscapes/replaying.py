@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, MutableMapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
-from typing import Any
 
 import numpy as np
 
@@ -58,7 +57,6 @@ class _Setup:
     context: None = None
     cost_model: None = None
     tasks: int = 1
-    shared: MutableMapping[str, Any] = field(default_factory=dict)
 
     def design_space(self) -> RecordedDesign:
         return self.design
@@ -233,8 +231,8 @@ class _Search:
             seed=self._seed,
             budget_trials=plan.trials,
             round_trials=plan.round_trials,
-            flops=subject.task.flops * subject.task.weight,
-            tasks=(subject.task,),
+            flops=subject.task.flops,  # of one call, as all latencies are
+            tasks=(replace(subject.task, weight=1),),
             rounds=tuple(self._rounds),
             trials=tuple(self._trials),
             final=leads[-1] if leads else nothing,

@@ -31,7 +31,7 @@ from pytest_ansorbench.report.noise_notes import (
 )
 from pytest_ansorbench.report.peers import peer_lines
 from pytest_ansorbench.report.pictures import forests, pictures
-from pytest_ansorbench.report.sections import Lines, Report, Section
+from pytest_ansorbench.report.sections import GateSentence, Lines, Report, Section
 from pytest_ansorbench.report.table import Layout, case_table, sort_cases
 from pytest_ansorbench.report.tasks import tasks_sums, tasks_table
 from pytest_ansorbench.report.verdicts import verdict_lines
@@ -121,7 +121,9 @@ def full_report(
 
 def _opening(judged: JudgedResult) -> tuple[Lines, ...]:
     verdicts = verdict_lines(judged.cases, judged.suites, judged.criteria.goal)
-    return (unjudged_lines(judged.cases), verdicts, peer_lines(judged.cases))
+    missed = [GateSentence(f"suite: no run of {', '.join(judged.missed)}: ", "broken")]
+    lost = Lines.of(missed if judged.missed else [])
+    return (lost, unjudged_lines(judged.cases), verdicts, peer_lines(judged.cases))
 
 
 def _of_case(case: CaseResult, criteria: Criteria, scripts: Sequence[Script]) -> Iterator[Section]:

@@ -172,6 +172,14 @@ class Ratio:
 
 
 @dataclass(frozen=True, slots=True)
+class BareRatio(Ratio):
+    """A ratio that is shown without its interval."""
+
+    def __str__(self) -> str:
+        return short_estimate_text(self.estimate)
+
+
+@dataclass(frozen=True, slots=True)
 class SuiteRatio:
     """A ratio over several cases, and how many of all it stands on."""
 

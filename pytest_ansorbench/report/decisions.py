@@ -168,13 +168,13 @@ def mutation_sentences(runs: Iterable[Run]) -> Iterator[str]:
     for totals in rule_totals(runs):
         chosen = "predicted" if totals.predicted else "drawn"
         sentence = (
-            f"{totals.rule}, {chosen}: {totals.applied} mutants, score {totals.gain:+.3f} against "
-            f"the parent, better in {totals.improved:.0%}"
+            f"{totals.rule}, {chosen}: {counted(totals.applied, 'mutant')}, score "
+            f"{totals.gain:+.3f} against the parent, better in {totals.improved:.0%}"
         )
         if totals.inapplicable:
-            sentence += f"; nothing to change {totals.inapplicable} times"
+            sentence += f"; nothing to change {counted(totals.inapplicable, 'time')}"
         if totals.invalid:
-            sentence += f"; invalid {totals.invalid} times"
+            sentence += f"; invalid {counted(totals.invalid, 'time')}"
         if totals.measured:
             sentence += (
                 f"; {totals.measured} measured, predicted {totals.expected:.2f} and realised "

@@ -155,7 +155,8 @@ def _failures(runs: Sequence[Run], arm: ArmSummary) -> str:
         for status in TRIAL_STATUSES
         if status != "ok" and counts[status]
     )
-    return f"{arm.failed_trials} failures in {arm.trials} trials: {statuses}"
+    failures, trials = counted(arm.failed_trials, "failure"), counted(arm.trials, "trial")
+    return f"{failures} in {trials}: {statuses}"
 
 
 def _troubles(run: Run) -> Iterator[str]:

@@ -142,7 +142,7 @@ def _compared(stage: Stage) -> list[Change]:
         change
         for case in stage.changes
         for change in case.changes
-        if change.ratio.bound != "undefined"
+        if change.ratio.bound != "undefined" and not change.ratio.endless
     ]
 
 

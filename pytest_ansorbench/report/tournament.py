@@ -12,6 +12,7 @@ import numpy as np
 
 from pytest_ansorbench.records import Estimate
 from pytest_ansorbench.report.cells import (
+    BareRatio,
     Cell,
     Count,
     Gap,
@@ -35,7 +36,7 @@ from pytest_ansorbench.report.sections import (
     Section,
     Table,
 )
-from pytest_ansorbench.report.wording import counted, percent_text, short_estimate_text
+from pytest_ansorbench.report.wording import counted, percent_text
 from pytest_ansorbench.stats.contests import Contest
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.distribution import SHARES
@@ -130,7 +131,7 @@ def tournament_report(
         Section("distributions", distributions),
         Section("profile", (_profile(ratios),)),
         Section("cases", (_cases(contests, in_order, ahead),)),
-        Section("notes", (Lines((*_notes(contests, complete, criteria),)),)),
+        Section("notes", (Lines((*_notes(contests, len(found), complete, criteria),)),)),
     )
 
 
@@ -250,7 +251,7 @@ def _bare(ratio: Estimate) -> Cell:
     """A ratio without its interval, or one that has no ends."""
     if ratio.bound == "undefined":
         return Gap.UNKNOWN
-    return Number(ratio.value, short_estimate_text(replace(ratio, low=0.0, high=math.inf)))
+    return BareRatio(replace(ratio, low=0.0, high=math.inf))
 
 
 def _narrowed(pairs: Sequence[Duel], arm: str, most: int | None) -> Sequence[Duel]:
@@ -290,6 +291,7 @@ def _profile(ratios: Mapping[str, Sequence[float]]) -> Chart:
 
 def _notes(
     contests: Sequence[Contest],
+    with_gain: int,  # how many of them
     complete: Sequence[Contest],
     criteria: Criteria,
 ) -> Iterator[str]:
@@ -308,6 +310,11 @@ def _notes(
     )
     if criteria.progress == "believed":
         yield f"progress: {PROGRESS['believed']}"
+    if with_gain < len(contests):
+        yield (
+            f"pairs: of the {with_gain} of {counted(len(contests), 'case')} in which the reference "
+            "has a gain"
+        )
     if len(complete) < len(contests):
         yield (
             f"ranks, sooner, targets reached and throughput: of the {len(complete)} of "

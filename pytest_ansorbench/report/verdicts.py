@@ -39,7 +39,8 @@ def verdict_lines(cases: Sequence[CaseResult], suites: Sequence[SuiteVerdict], g
         if outcome is None or len(alike) <= SPELT_OUT:
             sentences += [_case(verdict, goal) for verdict in alike]
         else:
-            sentences += _alike(alike, "hold" if outcome == "holds" else "are undecided")
+            states = ("holds", "hold") if outcome == "holds" else ("is undecided", "are undecided")
+            sentences += _alike(alike, *states)
     return Lines.of(sentences)
 
 
@@ -124,11 +125,12 @@ def _when(gate: Gate, runs: int) -> str:
     return f", after {gate.repeats} of {runs} repeats" if 0 < gate.repeats < runs else ""
 
 
-def _alike(verdicts: Iterable[Verdict], state: str) -> Iterator[Sentence]:
+def _alike(verdicts: Iterable[Verdict], of_one: str, of_many: str) -> Iterator[Sentence]:
     """One sentence for all cases of a challenger in one state."""
     by_challenger: dict[str, list[str]] = {}
     for verdict in verdicts:
         challenger = verdict.comparison.challenger.strategy
         by_challenger.setdefault(challenger, []).append(verdict.comparison.case)
     for challenger, cases in by_challenger.items():
-        yield f"{len(cases)} cases of {challenger} {state}: {', '.join(cases)}"
+        state = of_one if len(cases) == 1 else of_many
+        yield f"{counted(len(cases), 'case')} of {challenger} {state}: {', '.join(cases)}"

@@ -45,9 +45,12 @@ def throughput_text(gflops: float) -> str:
 def percent_text(share: float, digits: int = 6) -> str:
     """A share as a percentage in some significant digits.
 
-    Never with an exponent, as 100 would have in two.
+    Never with an exponent, as 100 would have in two; and all is told of nothing less.
     """
-    return f"{float(f'{100 * share:.{digits}g}'):.{max(digits, 6)}g}%"
+    percent = float(f"{100 * share:.{digits}g}")
+    if percent == 100.0 and share < 1.0:
+        percent = min(float(f"{100 * share:.3g}"), 99.9)
+    return f"{percent:.{max(digits, 6)}g}%"
 
 
 def ratio_text(value: float, digits: int = DIGITS) -> str:

@@ -215,16 +215,16 @@ def later_chances(
     a single pair, that of m repeats is like x + s sqrt(1/n - 1/m) t, t of Student's distribution.
     Spiegelhalter, Freedman and Blackburn 1986, https://doi.org/10.1016/0197-2456(86)90003-6
     An earlier result keeps its error, and that of another day's runs shrinks with their number.
-    1 and 0 where too little is known; 0 and 0 where no number of repeats tells more.
+    Where too little is known it may hold, and be broken if it is beyond the limit; 0 and 0 where no
+    number of repeats tells more.
     """
     if math.isinf(evidence.fixed()):
         return 0.0, 0.0
     n = evidence.repeats
     value, spread = evidence.estimate.value, evidence.spread()
-    if n < 2 or n >= most or spread is None or not spread > 0.0:
-        return 1.0, 0.0
-    if evidence.estimate.bound != "value" or not 0.0 < value < math.inf:
-        return 1.0, 0.0
+    plain = evidence.estimate.bound == "value" and 0.0 < value < math.inf
+    if n < 2 or n >= most or spread is None or not spread > 0.0 or not plain:
+        return 1.0, float(figure.sign * (value - limit) > 0.0)
     loss = figure.sign * math.log(value / limit)
     noise = figure.sign * math.log1p(figure.sign * last.criteria.noise)
     scale = spread * math.sqrt(1.0 / n - 1.0 / most)

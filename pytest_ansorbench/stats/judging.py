@@ -78,6 +78,7 @@ class JudgedResult:
     criteria: Criteria
     noise: tuple[MachineNoise, ...]
     machines: Mapping[str, Any]
+    missed: tuple[str, ...] = ()  # lost cases of a suite with limits, if no case was run
 
 
 def judge_result(result: Result) -> JudgedResult:
@@ -106,7 +107,8 @@ def judge_result(result: Result) -> JudgedResult:
 
     cases = tuple(map(judged, result.cases))
     suites = judge_suites(cases, criteria, limits, family=suite_family, lost=result.lost)
-    return JudgedResult(cases, suites, criteria, result.noise, result.machines)
+    missed = result.lost if limits and not cases else ()
+    return JudgedResult(cases, suites, criteria, result.noise, result.machines, missed)
 
 
 def faults_of(result: Result) -> Iterator[str]:

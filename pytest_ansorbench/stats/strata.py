@@ -59,8 +59,10 @@ class Strata:
             return math.inf
         if at_low < -_TIE:
             return -math.inf
+        if at_low <= _TIE:  # balanced up to a finite ratio, which counts as for a median
+            return _middle(*last_kept(lambda ratio: self._seen(ratio) < -_TIE, high, low, _halfway))
         bad = _middle(*last_kept(lambda ratio: self._seen(ratio) > _TIE, low, high, _halfway))
-        if self._seen(bad + _STEP) < -_TIE:
+        if at_high >= -_TIE or self._seen(bad + _STEP) < -_TIE:
             return bad
         # Sums are steps: they balance over a stretch, and its middle is taken.
         good = _middle(*last_kept(lambda ratio: self._seen(ratio) < -_TIE, high, low, _halfway))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -85,7 +85,7 @@ class SuiteTest:
 
         From the interval that a normal distribution has one standard error to either side of.
         """
-        one = self.estimate(ONE_ERROR)
+        one = replace(self, error=0.0).estimate(ONE_ERROR)
         if one.bound != "value" or not 0.0 < one.low < one.high < math.inf:
             return None
         return math.log(one.high / one.low) / 2.0 * math.sqrt(self.repeats)

@@ -274,6 +274,16 @@ def test_merge_puts_shards_together_and_judges_them_anew(storage, tmp_path, caps
     assert main(["show", str(merged)]) == 0
 
 
+@pytest.mark.parametrize(("limit", "code"), [(0.9, 1), (None, 0)])
+def test_a_suite_that_lost_every_case_is_broken(tmp_path, capsys, limit, code):
+    path, empty = tmp_path / "lost.json", make_result()
+    settings = {**empty.settings, "max_suite_search_ratio": limit}
+    lost = dataclasses.replace(empty, cases=(), lost=("a", "b"), settings=settings)
+    write_result(lost, path)
+    assert main(["show", str(path)]) == code
+    assert ("suite: no run of a, b: broken" in capsys.readouterr().out) == bool(limit)
+
+
 def unpaired(case: str = "conv2d"):
     """A result whose arms have different seeds."""
     whole = five_seeds(case=case)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
 import pytest
@@ -50,6 +51,19 @@ def test_results_are_shown_in_order_with_what_changed(storage, capsys):
     assert " of 14 ratios to the result before; chance alone makes about 0.7" in out
     assert "0003_less: b cannot be compared with the result before: " in out
     assert "0003_less: search" not in out
+
+
+def test_ratios_without_an_interval_exclude_nothing(tmp_path, capsys):
+    """Of one repeat only the suite has one."""
+    names = "abcdef"
+    for seconds in (0.25, 0.5):
+        cases = [
+            dataclasses.replace(case, runs=tuple(r for r in case.runs if not r.seed), verdicts=())
+            for case in result(seconds, *names).cases
+        ]
+        save_numbered(make_result(*cases), tmp_path, "one")
+    assert main(["history", "--storage", str(tmp_path)]) == 0
+    assert " of 2 ratios to the result before; chance" in capsys.readouterr().out
 
 
 def test_every_table_of_a_case_tells_which(storage, capsys):

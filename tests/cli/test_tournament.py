@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from dataclasses import replace
 
@@ -69,6 +70,21 @@ def test_a_missing_case_is_told_and_not_made_up(told):
     assert "of the 2 of 3 cases in which all arms have a run" in text
     [row] = [line.split() for line in text.splitlines() if line.startswith("z ")]
     assert row[-1] == "b"
+
+
+def test_cases_that_the_reference_lacks_are_told(told):
+    results = tournament({"default": 1.0, "b": 0.5}, ["x"]), tournament({"a": 1.0, "b": 0.5}, ["y"])
+    text = told(*results, words=["--reference", "default"])
+    assert "pairs: of the 1 of 2 cases in which the reference has a gain" in text
+    assert "pairs: of the" not in told(*results)
+
+
+def test_a_bound_is_one_in_csv_too(told):
+    missing = [*runs_of("x", "a", latencies=(8.0, 4.0, 2.0, 2.0))]
+    text = told(session(case_of(runs_of("x", "b"), missing)), words=["--format", "csv"])
+    [table] = [part for part in text.split("\n\n") if "to_1_bound" in part]
+    [row] = csv.DictReader(table.splitlines()[table.startswith("#") :])
+    assert row["to_1_bound"] in ("at-least", "at-most")
 
 
 def test_without_a_case_that_all_have_there_are_no_ranks(told):

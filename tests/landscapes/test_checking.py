@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from dataclasses import replace
+from statistics import stdev
 
 import pytest
 
@@ -40,6 +41,12 @@ def test_a_card_counts_each_program_once(landscape):
     assert (even.case, even.points) == (landscape.subject.case, len(landscape.results))
     assert even.programs == even.near == len(programs) <= even.points
     assert (even.failed, even.median_share, even.noise) == (0, 1.0, 0.0)
+    unsteady = tuple(
+        replace(one, times=replace(one.times, runtimes=(1e-3, 3e-3))) if one.times.runtimes else one
+        for one in landscape.results
+    )
+    noisy = Card.of(Landscape.of(landscape.subject, unsteady, 1.0))
+    assert noisy.noise == pytest.approx(stdev([1.0, 3.0]) / 2.0)
     of_one = [at for at, one in enumerate(landscape.results) if one.program == min(programs)]
     of_other = [at for at, one in enumerate(landscape.results) if one.program == max(programs)]
 

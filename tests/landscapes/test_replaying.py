@@ -24,6 +24,7 @@ from pytest_ansorbench.stats.judging import judge_arms
 from pytest_ansorbench.stats.limits import Allowance, Limits
 from pytest_ansorbench.stats.paired_runs import pair_runs
 from pytest_ansorbench.stats.suite import judge_suites
+from pytest_ansorbench.stats.trajectory import Trajectory
 from pytest_ansorbench.storage import read_result, result_changes
 from pytest_ansorbench.strategies import (
     BadModel,
@@ -129,6 +130,14 @@ def test_the_order_of_files_does_not_matter(landscape):
     one, other = (replay(order, [brief("genetic")], plan) for order in (others, others[::-1]))
     assert one.cases == other.cases and one.settings == other.settings
     assert len({run.landscape for case in one.cases for run in case.runs}) == 2
+
+
+def test_a_task_that_a_case_calls_often_is_told_by_a_single_call(landscape):
+    task = replace(landscape.subject.task, weight=3)
+    thrice = Landscape.of(replace(landscape.subject, task=task), landscape.results, 1.0)
+    [one], [other] = (runs_of(which, "grid") for which in (landscape, thrice))
+    assert Trajectory.of(other).best_s == Trajectory.of(one).best_s
+    assert other.flops == one.flops == landscape.subject.task.flops
 
 
 def test_slices_are_noise_and_results_count_their_median(landscape):

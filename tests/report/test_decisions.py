@@ -157,7 +157,7 @@ def test_predicted_rules_come_first_and_are_told_from_drawn_ones():
     run = run_with({"drawn_rules": {"A": TILE, "B": MORE}, "predicted_rules": {"A": UNROLL}})
     totals = [(rule.rule, rule.predicted, rule.applied) for rule in rule_totals([run])]
     assert totals == [("A", True, 1), ("A", False, 30), ("B", False, 10)]
-    assert next(mutation_sentences([run])).startswith("A, predicted: 1 mutants")
+    assert next(mutation_sentences([run])).startswith("A, predicted: 1 mutant")
 
 
 def test_each_rule_has_a_sentence():
@@ -166,9 +166,9 @@ def test_each_rule_has_a_sentence():
     assert first == (
         "MutateTileSize, drawn: 10 mutants, score -0.100 against the parent, better in 10%; "
         "nothing to change 3 times; "
-        "invalid 1 times; 2 measured, predicted 0.80 and realised 0.60 of the best"
+        "invalid 1 time; 2 measured, predicted 0.80 and realised 0.60 of the best"
     )
-    assert second == "MutateUnroll, drawn: 1 mutants, score +0.000 against the parent, better in 0%"
+    assert second == "MutateUnroll, drawn: 1 mutant, score +0.000 against the parent, better in 0%"
 
 
 def test_a_strategy_that_records_none_has_none():

@@ -124,6 +124,17 @@ def test_many_cases_in_one_state_share_a_sentence(outcome: str, words: str) -> N
     assert len(told(*cases[:6])) == 6
 
 
+def test_one_case_of_many_in_its_state_is_one() -> None:
+    cases = [judged(f"case-{place}", gates=(gate("holds"),)) for place in range(7)]
+    [verdict] = cases[6].verdicts
+    arm = dataclasses.replace(verdict.comparison.challenger, strategy="other")
+    compared = dataclasses.replace(verdict.comparison, challenger=arm)
+    verdicts = (dataclasses.replace(verdict, comparison=compared),)
+    arms = ("default", "fast", "other")
+    lines = told(*cases[:6], dataclasses.replace(cases[6], strategies=arms, verdicts=verdicts))
+    assert lines[1] == "1 case of other holds: case-6"
+
+
 def test_every_broken_case_has_its_sentence() -> None:
     assert len(told(*(judged(f"case-{place}", gates=(gate("broken"),)) for place in range(9)))) == 9
 

@@ -14,7 +14,7 @@ from pytest_ansorbench.records import Advice, Estimate, Gate, Run
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.evidence import Evidence
 from pytest_ansorbench.stats.figures import FIGURES
-from pytest_ansorbench.stats.gate import Judge
+from pytest_ansorbench.stats.gate import Judge, settled_gate
 from pytest_ansorbench.stats.judging import judge_arms, judge_result
 from pytest_ansorbench.stats.limits import Limits
 from pytest_ansorbench.stats.looks import Looks
@@ -253,6 +253,27 @@ def test_a_gate_is_looked_at_again_only_while_it_is_suspect() -> None:
 
 def test_before_the_repeats_that_were_asked_for_a_gate_is_open() -> None:
     assert gate_of([0.9, 1.0], criteria=SUSPECTS).open
+
+
+@pytest.mark.parametrize(
+    ("estimate", "goes_on"),
+    [
+        (Estimate(2.0, 1.5, 2.5), True),
+        (Estimate(1.5, 0.0, math.inf, "at-least"), True),
+        (Estimate(math.inf, 0.0, math.inf), True),
+        (Estimate(0.8, 0.0, math.inf, "at-least"), False),
+        (Estimate(0.5, 0.0, math.inf, "at-most"), False),
+    ],
+)
+def test_what_is_beyond_its_limit_is_looked_at_again_however_little_is_known(
+    estimate: Estimate, goes_on: bool
+) -> None:
+    """Two repeats, or a bound, tell no spread."""
+    evidence = Evidence(estimate, 5, lambda limit, level: 0.2, WORST_DEAL, lambda: None, True)
+    found = settled_gate(
+        FIGURES["search_ratio"], 0.9, Judge(SUSPECTS, 1), lambda *_: evidence, repeats=5
+    )
+    assert (found.outcome, found.open) == ("undecided", goes_on)
 
 
 def test_looks_for_suspects_leave_the_interval_of_the_first_as_it_is() -> None:

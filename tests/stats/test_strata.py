@@ -12,11 +12,13 @@ from pytest_ansorbench.stats.climb import Climb
 from pytest_ansorbench.stats.figures import FIGURES
 from pytest_ansorbench.stats.goal import Goal
 from pytest_ansorbench.stats.ladder import ladder_chance, ladder_ratio
+from pytest_ansorbench.stats.paired_runs import PairedRuns
 from pytest_ansorbench.stats.strata import Strata
 from pytest_ansorbench.stats.stratum import Stratum, kernel_stratum, search_stratum
 from pytest_ansorbench.stats.throughput_ratio import log_latencies, throughput_ratio
-from pytest_ansorbench.stats.trajectory import Floats
-from tests.stats.test_ladder import pairings
+from pytest_ansorbench.stats.trajectory import Floats, Trajectory
+from tests.stats.test_ladder import END, pairings
+from tests.synthetic import make_run
 
 
 def shifted(*values: float) -> Stratum:
@@ -74,6 +76,25 @@ def test_a_suite_of_one_case_is_that_case(repeats: int) -> None:
     assert strata.chance(math.log(1.2), 0.01) == pytest.approx(
         ladder_chance(Climb.of(paired, "search_s", Goal()), 1.2, 0.01)
     )
+
+
+@pytest.mark.parametrize("missing", ["reference", "challenger"])
+def test_of_one_case_half_of_whose_runs_miss_it_is_what_the_case_has(missing: str) -> None:
+    """Votes then balance up to infinity."""
+
+    def runs(side: str, seconds: float) -> list[Trajectory]:
+        ends = [1.0, 1.0, *([2.0, 2.0] if side == missing else [1.0, 1.0])]
+        return [
+            Trajectory.of(make_run(latencies=(8.0, 4.0, 2.0, end), seconds_per_trial=seconds))
+            for end in ends
+        ]
+
+    paired = PairedRuns(runs("reference", 2.0), runs("challenger", 1.0), END, 0.01)
+    climb = Climb.of(paired, "search_s", END)
+    stratum = search_stratum(climb)
+    assert stratum is not None
+    assert ladder_ratio(climb, 0.95).value == pytest.approx(0.5)
+    assert math.exp(Strata((stratum,)).log_ratio()) == pytest.approx(0.5, rel=2e-3)
 
 
 def test_one_case_is_no_surer_than_the_relabellings_that_it_drew() -> None:

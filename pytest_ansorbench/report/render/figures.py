@@ -165,6 +165,7 @@ def _draw_curves(axes: Axes, chart: Chart, look: Look) -> None:
             # Shifted each time that colours begin again.
             linestyle=_DASHES[(place + place // len(look.colours)) % len(_DASHES)],
             linewidth=1.8,
+            marker="o" if len(one.x) == 1 else None,  # a step of one point is nothing
         )
     _draw_levels(axes, chart, look)
     axes.set_xlabel(_label(chart.x))

@@ -98,6 +98,12 @@ def test_figures_take_their_colours_from_the_page_and_share_no_id() -> None:
     assert not re.search(r"#0[0-7]0[0-7]ff|#0a0b0c", drawings)
 
 
+def test_a_series_of_one_point_is_a_mark() -> None:
+    one = Series("a", (3.0,), (2.0,))
+    [axes] = draw(Chart(Axis("x"), Axis("y"), (one,)), PRINT).axes
+    assert "o" in [line.get_marker() for line in axes.get_lines()]
+
+
 def test_long_labels_leave_half_of_a_width_to_what_is_drawn() -> None:
     label = "dilated-conv2d-n1-h14-w14-ci256-co256-k3-s1-p1-d2, optimized"
     figure = draw(Forest(Axis("S"), (Interval(label, Estimate(0.5, 0.4, 0.6)),)), PRINT)
