@@ -40,7 +40,7 @@ def add_commands(commands: argparse._SubParsersAction[Any]) -> None:
         help="whose design space has the sketches, by its name or as module:NAME (default: "
         "%(default)s)",
     )
-    tasks.add_argument("--target", metavar="JSON", help="an LLVM target (default: this CPU)")
+    tasks.add_argument("--target", metavar="TARGET", help="LLVM or CUDA (default: this CPU)")
     tasks.set_defaults(run=_tasks)
 
     strategies = commands.add_parser("strategies", help="list shipped and installed strategies")

@@ -55,8 +55,8 @@ def add_commands(commands: argparse._SubParsersAction[Any]) -> None:
         "results",
         nargs="+",
         metavar="RESULT",
-        help="name, number or file of a result, or the .jsonl file of a journal, which has the "
-        "schedules of all trials",
+        help="name, number or file of a result, or the file of a journal (.jsonl, .jsonl.gz), "
+        "which has the schedules of all trials",
     )
     export.add_argument(
         "--database", type=Path, required=True, metavar="DIR", help="folder to make it in"
@@ -89,7 +89,7 @@ def _add_import(commands: argparse._SubParsersAction[Any]) -> None:
     imported.add_argument(
         "--case",
         metavar="ID,ID",
-        help="look for tasks of these cases (default: all shipped operators)",
+        help="look for tasks of these cases (default: the operators of Ansor's paper)",
     )
     imported.add_argument(
         "--strategy", default="imported", metavar="NAME", help="of the arm (default: %(default)s)"

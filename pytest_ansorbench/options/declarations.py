@@ -299,7 +299,7 @@ OPTIONS: Final = (
     Option(
         "engine.build_timeout_s",
         "build-timeout SECONDS",
-        "seconds a candidate may take to compile",
+        "seconds a candidate may take to compile, at most: draft gives up sooner",
         values.positive,
         default="30",
     ),
@@ -331,7 +331,7 @@ OPTIONS: Final = (
         "or as in the network around a task",
         values.choice("warm", "cold", "network"),
         default="warm, or cold with --ansor-flush-cache; ansor-bench tune takes network for "
-        "networks on CPUs",
+        "networks on CPUs that are no RPC device's",
     ),
     Option(
         "engine.flush_cache_mb",

@@ -75,10 +75,21 @@ def of_exported(exported: ExportedProgram, subject: str) -> IRModule:
 
     core = exported.run_decompositions()
     _require_nothing_written(core.graph_signature, subject)
+    _require_nothing_dropped(core, subject)
     module: IRModule = from_exported_program(
         core, unwrap_unit_return_tuple=True, run_ep_decomposition=False
     )
     return module
+
+
+def _require_nothing_dropped(core: ExportedProgram, subject: str) -> None:
+    """TVM leaves dropout out, also where it is in training mode."""
+    for node in core.graph.nodes:
+        if str(node.target) == "aten.native_dropout.default" and node.args[2]:
+            raise ImportFailed(
+                f"{subject}: its dropout is in training mode and draws at random; export it after "
+                ".eval()"
+            )
 
 
 def _require_nothing_written(signature: Any, subject: str) -> None:

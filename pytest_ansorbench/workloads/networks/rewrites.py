@@ -48,7 +48,18 @@ def channels_last(module: IRModule) -> IRModule:
         transform.FoldConstant(),
         transform.CanonicalizeBindings(),
     ]
-    return tidied(visited(tvm.transform.Sequential(convert)(module), without_detour))
+    converted = tvm.transform.Sequential(convert)(visited(module, _with_axes_from_the_front))
+    return tidied(visited(converted, without_detour))
+
+
+def _with_axes_from_the_front(visitor: Any, call: Any) -> Any:
+    """A transposition without negative axes, which `ConvertLayout` takes for letters."""
+    from tvm import relax
+
+    if operator_of(call) != "relax.permute_dims" or call.attrs.axes is None:
+        return call
+    axes = [int(axis) for axis in call.attrs.axes]
+    return relax.op.permute_dims(call.args[0], [axis % len(axes) for axis in axes])
 
 
 def packed(module: IRModule) -> IRModule:

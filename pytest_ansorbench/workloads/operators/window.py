@@ -75,7 +75,7 @@ class Window(Shaped):
         product a tap and, unlike gathering all windows first, no copy of the input a tap.
         """
         widths = [(self.padding, self.padding) if a in axes else (0, 0) for a in range(data.ndim)]
-        padded = np.pad(data, widths, constant_values=value)
+        padded = np.pad(data, widths, constant_values=value) if self.padding else data
         for tap in itertools.product(range(self.kernel), repeat=len(axes)):
             index = [slice(None)] * data.ndim
             for axis, offset in zip(axes, tap, strict=True):

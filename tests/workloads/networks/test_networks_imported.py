@@ -363,9 +363,10 @@ def test_inputs_that_are_no_tensors_are_refused(type_of_input, message):
             "its batch norm is in training mode and counts batches; export it after .eval",
         ),
         ("Writing", "it writes 'memory', which TVM's programs cannot; take that as an input and"),
+        ("Dropping", "its dropout is in training mode and draws at random; export it after .eval"),
     ],
 )
-def test_what_writes_buffers_is_refused(tmp_path, kind, message):
+def test_what_is_not_all_in_its_outputs_is_refused(tmp_path, kind, message):
     import torch
 
     class Counting(torch.nn.BatchNorm1d):
@@ -381,7 +382,8 @@ def test_what_writes_buffers_is_refused(tmp_path, kind, message):
             self.memory.add_(x)
             return torch.relu(self.memory)
 
-    model = {"Counting": Counting, "Writing": Writing}[kind]()
+    models = {"Counting": Counting, "Writing": Writing, "Dropping": torch.nn.Dropout}
+    model = models[kind]()
     path = tmp_path / "odd.pt2"
     torch.export.save(torch.export.export(model, (torch.zeros(3, 4),)), str(path))
     with pytest.raises(ImportFailed, match=message):

@@ -316,6 +316,16 @@ def test_other_products_of_activations_are_left(build):
     assert "columns_in_blocks" not in rewritten(build, workloads.packed)
 
 
+@pytest.mark.parametrize("rewrite", [workloads.channels_last, workloads.fast_math])
+def test_axes_may_be_counted_from_the_end(rewrite):
+    kernel = np.random.default_rng(0).standard_normal((4, 14, 3, 3), np.float32)
+
+    def body(op, const, x):
+        return op.nn.conv2d(op.permute_dims(x, [0, -1, 1, 2]), const(kernel))
+
+    rewritten(model(SHAPE, body), rewrite)
+
+
 def test_images_are_transposed_at_both_ends_and_nowhere_else():
     first, *convolutions, last = rewritten(clipped(), workloads.channels_last).split()
     assert (first, last) == ("transpose", "transpose1")
