@@ -327,7 +327,7 @@ def _other_commit(begun: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[
         for one in (begun, now)
     )
     if then != today:
-        yield f"begun at commit {then}, which the result tells, and gone on with at {today}"
+        yield f"begun at commit {then}, which the result tells, and continued at {today}"
 
 
 def case_entry(

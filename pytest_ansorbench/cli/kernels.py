@@ -118,7 +118,12 @@ def _judged(given: argparse.Namespace) -> int:
     from pytest_ansorbench.measure.process_sets import ProcessSets
     from pytest_ansorbench.report.rebuilt_tables import kernels_report
     from pytest_ansorbench.stats.criteria import Criteria
-    from pytest_ansorbench.stats.rebuilt_ratios import KernelLimits, judge_rebuilt
+    from pytest_ansorbench.stats.failures import toolchain_failures
+    from pytest_ansorbench.stats.rebuilt_ratios import (
+        NOTHING_TO_HOLD_TO,
+        KernelLimits,
+        judge_rebuilt,
+    )
     from pytest_ansorbench.storage import write_rebuilt
 
     outputs = outputs_of(given)
@@ -144,9 +149,10 @@ def _judged(given: argparse.Namespace) -> int:
         )
         return UNDECIDED
     if limits != KernelLimits() and not any(verdict.gates for verdict in verdicts):
-        print("ansor-bench: no kernel of the reference works, to hold others to", file=sys.stderr)
+        print(f"ansor-bench: {NOTHING_TO_HOLD_TO}", file=sys.stderr)
         return UNDECIDED
-    return exit_code(verdict.outcome for verdict in verdicts)
+    broken = ("broken" for _ in toolchain_failures(rebuilt.kernels))
+    return exit_code([*(verdict.outcome for verdict in verdicts), *broken])
 
 
 def _limits(given: argparse.Namespace) -> KernelLimits:
@@ -186,6 +192,13 @@ def _rows(
     rows = fastest_of_arms(found, names)
     if not rows:
         raise Refusal(f"bad --arms {given.arms!r}: they have no task in common")
+    shared = {(one.case, one.place) for row in rows for one in row}
+    left = (one for one in found if one.strategy in names and (one.case, one.place) not in shared)
+    if cases := ", ".join(sorted({one.case for one in left})):
+        print(
+            f"ansor-bench: left out, tasks of {cases}: not all arms have a kernel of one program",
+            file=sys.stderr,
+        )
     return rows, tuple(map(Toolchain, names))
 
 

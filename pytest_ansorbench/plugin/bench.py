@@ -78,7 +78,8 @@ class Bench:
         self._finished: set[str] = set()
         self._unasked = Counter[str]()  # gates that no test has asked for, in words
         self._shards: Shards | None = None
-        self._is_whole = True  # whether all that processes of pytest-xdist have run is here
+        # Whether all that processes of pytest-xdist have run is here, and in their journals.
+        self._is_whole = True
         self._have_run = True  # whether they have run all of it
         self._over: pytest.Session | None = None  # once it is
         self._began_s = time.monotonic()
@@ -368,6 +369,7 @@ class Bench:
         if handed is None:
             return
         self._have_run &= handed.is_whole
+        self._is_whole &= handed.is_on_record
         if self._baseline is not None:
             self._baseline.changes += handed.changes
         self._suite.adopt(handed)

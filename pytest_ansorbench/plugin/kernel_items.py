@@ -13,7 +13,7 @@ from pytest_ansorbench.measure.engine import EngineError
 from pytest_ansorbench.measure.toolchain import toolchains
 from pytest_ansorbench.options.declarations import flag_of
 from pytest_ansorbench.options.refusals import in_options
-from pytest_ansorbench.options.resolve import resolve
+from pytest_ansorbench.options.resolve import is_on_command_line, resolve
 from pytest_ansorbench.options.settings import Settings
 from pytest_ansorbench.plugin import judging
 from pytest_ansorbench.plugin.blame import failures, usage_errors
@@ -36,7 +36,11 @@ from pytest_ansorbench.report.rebuilt_tables import (
 )
 from pytest_ansorbench.report.render.terminal import Terminal
 from pytest_ansorbench.stats.failures import toolchain_failures
-from pytest_ansorbench.stats.rebuilt_ratios import KernelLimits, judge_rebuilt
+from pytest_ansorbench.stats.rebuilt_ratios import (
+    NOTHING_TO_HOLD_TO,
+    KernelLimits,
+    judge_rebuilt,
+)
 from pytest_ansorbench.storage import StorageError, read_saved, write_rebuilt
 from pytest_ansorbench.winners import NO_SCHEDULES, Winner, winners_of
 from pytest_ansorbench.workloads import Case
@@ -52,6 +56,7 @@ class KernelBench:
             pytest.UsageError: There is none, or it keeps no schedules.
         """
         self._config, self._settings = config, settings
+        self._refuse_searches()
         self._notes: list[str] = []  # lines at the end of the summary
         flag, wanted = flag_of("kernels.result"), settings.kernels.result
         assert wanted is not None
@@ -68,6 +73,22 @@ class KernelBench:
         self._tests: dict[str, Settings] = {}  # by test, as its marker has them
         self._judgements: dict[str, tuple[judging.Judgement, ...]] = {}  # by test, of those made
         self._gates = (0, 0)  # on kernels and on suites, which false alarms are shared out among
+
+    def _refuse_searches(self) -> None:
+        """What the command line asks of searches would be asked of nobody; an ini file may have it.
+
+        Raises:
+            pytest.UsageError: It does.
+        """
+        settings = self._settings
+        fields = ["strategies", *(f"limits.{key}" for key in settings.limits)]
+        fields += [f"suite_limits.{key}" for key in settings.suite_limits]
+        for field in fields:
+            if is_on_command_line(self._config, field) and not field.endswith(".throughput_ratio"):
+                flag = flag_of("kernels.result")
+                raise pytest.UsageError(
+                    f"bad {flag_of(field)}: {flag} searches nothing; leave one of the two out"
+                )
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(
@@ -152,14 +173,18 @@ class KernelBench:
             kernels = self._rebuilding.make(rows, effort, lambda winner: case)
         except EngineError as error:
             raise failure(f"the measurement engine gave up: {error}") from None
-        verdicts = self._judged(kernels, _limits_of(self._tests[item.nodeid]))
+        limits = _limits_of(self._tests[item.nodeid])
+        verdicts = self._judged(kernels, limits)
         for verdict in verdicts:
             prefix = f"ansor_kernels_{verdict.toolchain}"
             for one in verdict.kernels:
                 name = Terminal().line(f"{prefix}_{one.kernel}_throughput_ratio")
                 item.user_properties.append((name, judging.property_of(one.ratio)))
         broken = judging.of_failures(case.id, toolchain_failures(kernels), self._settings.to_json())
-        return (*broken, *_of_kernels(verdicts))
+        told = [*broken, *_of_kernels(verdicts)]
+        if limits.kernel is not None and not told:
+            told = [("undecided", f"{case.id}: {NOTHING_TO_HOLD_TO}")]
+        return tuple(told)
 
     def _judge_suite(self, item: pytest.Item) -> None:
         """Judge all kernels together, after the last case."""
@@ -169,7 +194,8 @@ class KernelBench:
         verdicts = self._every_verdict()
         if not verdicts:
             pytest.fail("no kernel was made, so there is nothing to judge", pytrace=False)
-        judging.settle(_of_all_kernels(verdicts), strict=self._settings.strict)
+        told = [*_of_all_kernels(verdicts)] or [("undecided", NOTHING_TO_HOLD_TO)]
+        judging.settle(told, strict=self._settings.strict)
 
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         """Write what there is, and end all processes; a failure to write fails the session."""

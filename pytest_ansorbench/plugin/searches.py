@@ -214,7 +214,8 @@ class Searches:
         """What the process that reports has to know, from one of several that run tests."""
         journal = self._session.journal
         name = "" if journal is None else journal_name(journal)
-        return Handed(whole=self._session.result(), journal=name)
+        on_record = self._session.is_on_record
+        return Handed(whole=self._session.result(), journal=name, is_on_record=on_record)
 
     def take_over(self, handed: Handed) -> Sequence[str]:
         """Add what another process has measured; why not, of each case that does not fit."""

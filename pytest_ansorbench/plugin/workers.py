@@ -32,6 +32,7 @@ class Handed:
 
     whole: Result | None = None  # all that it has measured; None if its results are of saved runs
     journal: str = ""  # name of its journal; empty if it has none
+    is_on_record: bool = True  # whether that has all that it has measured
     is_whole: bool = True  # whether none of its tests was cut short
     results: tuple[CaseResult, ...] = ()  # its cases without their runs, if these were saved
     seeds: tuple[tuple[int, ...], ...] = ()  # the repeats of each of these

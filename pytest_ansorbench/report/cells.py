@@ -173,10 +173,14 @@ class Ratio:
 
 @dataclass(frozen=True, slots=True)
 class BareRatio(Ratio):
-    """A ratio that is shown without its interval."""
+    """A ratio without its interval."""
 
     def __str__(self) -> str:
         return short_estimate_text(self.estimate)
+
+    def fields(self) -> Fields:
+        whole = Ratio(self.estimate).fields()
+        return {name: whole[name] for name in ("", "bound")}
 
 
 @dataclass(frozen=True, slots=True)

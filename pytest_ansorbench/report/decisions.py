@@ -16,7 +16,7 @@ import numpy as np
 
 from pytest_ansorbench.records import CaseResult, Run
 from pytest_ansorbench.report.sections import Lines
-from pytest_ansorbench.report.wording import counted, decisions_text
+from pytest_ansorbench.report.wording import counted, decisions_text, percent_text
 from pytest_ansorbench.stats.ranks import rank_correlation
 
 _THREE_DIGITS: Final = Context(prec=3)
@@ -169,7 +169,7 @@ def mutation_sentences(runs: Iterable[Run]) -> Iterator[str]:
         chosen = "predicted" if totals.predicted else "drawn"
         sentence = (
             f"{totals.rule}, {chosen}: {counted(totals.applied, 'mutant')}, score "
-            f"{totals.gain:+.3f} against the parent, better in {totals.improved:.0%}"
+            f"{totals.gain:+.3f} against the parent, better in {percent_text(totals.improved, 2)}"
         )
         if totals.inapplicable:
             sentence += f"; nothing to change {counted(totals.inapplicable, 'time')}"
@@ -194,9 +194,11 @@ def draft_sentences(runs: Iterable[Run]) -> Iterator[str]:
     replayed = _total(found, "replayed")
     if not replayed:
         return
+    failed, repeated = (
+        percent_text(_total(found, name) / replayed, 2) for name in ("failed", "repeated")
+    )
     sentence = (
-        f"drafts: {replayed} replayed, {_total(found, 'failed') / replayed:.0%} no program, "
-        f"{_total(found, 'repeated') / replayed:.0%} programs proposed before"
+        f"drafts: {replayed} replayed, {failed} no program, {repeated} programs proposed before"
     )
     # Throughput over the best so far.
     pairs = np.array([pair for drafts in found for pair in _pairs(drafts)])

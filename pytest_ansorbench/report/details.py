@@ -148,7 +148,7 @@ def _last_checks(runs: Sequence[Run]) -> Iterator[str]:
 
 def _failures(runs: Sequence[Run], arm: ArmSummary) -> str:
     if not arm.failed_trials:
-        return f"no failures in {arm.trials} trials"
+        return f"no failures in {counted(arm.trials, 'trial')}"
     counts = Counter[str](trial.status for run in runs for trial in run.trials)
     statuses = ", ".join(
         f"{counts[status]} {status}"

@@ -131,7 +131,7 @@ def tournament_report(
         Section("distributions", distributions),
         Section("profile", (_profile(ratios),)),
         Section("cases", (_cases(contests, in_order, ahead),)),
-        Section("notes", (Lines((*_notes(contests, len(found), complete, criteria),)),)),
+        Section("notes", (Lines((*_notes(contests, reference, len(found), complete, criteria),)),)),
     )
 
 
@@ -291,6 +291,7 @@ def _profile(ratios: Mapping[str, Sequence[float]]) -> Chart:
 
 def _notes(
     contests: Sequence[Contest],
+    reference: str | None,
     with_gain: int,  # how many of them
     complete: Sequence[Contest],
     criteria: Criteria,
@@ -312,13 +313,14 @@ def _notes(
         yield f"progress: {PROGRESS['believed']}"
     if with_gain < len(contests):
         yield (
-            f"pairs: of the {with_gain} of {counted(len(contests), 'case')} in which the reference "
-            "has a gain"
+            f"pairs: of the {with_gain} of {counted(len(contests), 'case')} in which "
+            f"{reference or 'any arm'} has a kernel"
         )
     if len(complete) < len(contests):
         yield (
             f"ranks, sooner, targets reached and throughput: of the {len(complete)} of "
             f"{counted(len(contests), 'case')} in which all arms have a run"
+            + (f", and {reference} a kernel" if reference and with_gain < len(contests) else "")
         )
 
 

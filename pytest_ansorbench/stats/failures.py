@@ -65,8 +65,11 @@ def arm_failures(case: CaseResult) -> Iterator[ArmFailures]:
 
 
 def toolchain_failures(kernels: Sequence[RebuiltKernel]) -> Iterator[ArmFailures]:
-    """The same of toolchains that made saved kernels again: each of which none works."""
-    for sides in zip(*(kernel.sides for kernel in kernels), strict=True):
+    """The same of toolchains that made saved kernels again: each of which none works.
+
+    One that only the reference, the first, cannot make is held against nothing.
+    """
+    for sides in [*zip(*(kernel.sides for kernel in kernels), strict=True)][1:]:
         made = [side.measured for side in sides]
         failures = ArmFailures(sides[0].toolchain, "winner", len(made), _causes(made))
         if failures.is_complete:

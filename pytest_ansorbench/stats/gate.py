@@ -215,16 +215,19 @@ def later_chances(
     a single pair, that of m repeats is like x + s sqrt(1/n - 1/m) t, t of Student's distribution.
     Spiegelhalter, Freedman and Blackburn 1986, https://doi.org/10.1016/0197-2456(86)90003-6
     An earlier result keeps its error, and that of another day's runs shrinks with their number.
-    Where too little is known it may hold, and be broken if it is beyond the limit; 0 and 0 where no
-    number of repeats tells more.
+    Where too little is known it may hold, and be broken if it is beyond the limit or a bound of
+    that side; 0 and 0 where no number of repeats tells more.
     """
     if math.isinf(evidence.fixed()):
         return 0.0, 0.0
     n = evidence.repeats
     value, spread = evidence.estimate.value, evidence.spread()
-    plain = evidence.estimate.bound == "value" and 0.0 < value < math.inf
+    bound = evidence.estimate.bound
+    plain = bound == "value" and 0.0 < value < math.inf
     if n < 2 or n >= most or spread is None or not spread > 0.0 or not plain:
-        return 1.0, float(figure.sign * (value - limit) > 0.0)
+        worse = "at-least" if figure.sign > 0 else "at-most"  # most runs of the challenger miss
+        is_beyond = bound == "value" and figure.sign * (value - limit) > 0.0
+        return 1.0, float(is_beyond or bound == worse)
     loss = figure.sign * math.log(value / limit)
     noise = figure.sign * math.log1p(figure.sign * last.criteria.noise)
     scale = spread * math.sqrt(1.0 / n - 1.0 / most)

@@ -78,7 +78,7 @@ class JudgedResult:
     criteria: Criteria
     noise: tuple[MachineNoise, ...]
     machines: Mapping[str, Any]
-    missed: tuple[str, ...] = ()  # lost cases of a suite with limits, if no case was run
+    missed: tuple[str, ...] = ()  # lost cases of a suite with limits, if that has no gate
 
 
 def judge_result(result: Result) -> JudgedResult:
@@ -107,7 +107,7 @@ def judge_result(result: Result) -> JudgedResult:
 
     cases = tuple(map(judged, result.cases))
     suites = judge_suites(cases, criteria, limits, family=suite_family, lost=result.lost)
-    missed = result.lost if limits and not cases else ()
+    missed = result.lost if limits and not any(one.gates for one in suites) else ()
     return JudgedResult(cases, suites, criteria, result.noise, result.machines, missed)
 
 

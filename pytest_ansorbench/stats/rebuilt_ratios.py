@@ -41,6 +41,7 @@ from pytest_ansorbench.stats.power import t_quantile
 from pytest_ansorbench.stats.suite import not_silently
 
 _FIGURE: Final = FIGURES["throughput_ratio"]
+NOTHING_TO_HOLD_TO: Final = "no kernel of the reference works, to hold others to"
 _MOST_CHANGE: Final = 0.05  # a machine that is faster or slower by more is another machine
 
 

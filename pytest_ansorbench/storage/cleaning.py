@@ -64,7 +64,7 @@ def sweep(folder: Path) -> None:
     Raises:
         OSError: It cannot be removed.
     """
-    for path in (*folder.glob(".*"), *(folder / FOLDER).glob(".*")):
+    for path in [*folder.rglob(".*")]:
         if path.is_dir() and path.name.startswith(UNFINISHED):
             shutil.rmtree(path)
         elif _TEMPORARY.fullmatch(path.name):

@@ -92,8 +92,9 @@ def test_a_gate_that_is_broken_is_told_by_the_exit_code_and_in_every_format(path
 
 def test_arms_are_held_against_each_other(path, capsys):
     assert main(["kernels", path, "--arms", "random,again", "--sets", "2"]) == 0
-    out = capsys.readouterr().out
+    out, err = capsys.readouterr()
     assert "random" in out and "again: Python" in out and MLP.id not in out
+    assert f"left out, tasks of {MLP.id}: not all arms have a kernel of one program" in err
 
 
 @pytest.mark.parametrize(
@@ -220,6 +221,7 @@ NO_REFERENCE, NONE_TODAY = (
         (NO_REFERENCE, ["--min-throughput-ratio", "0.9"], 125),
         (NO_REFERENCE, ["--min-suite-throughput-ratio", "0.9"], 125),
         (NO_REFERENCE, [], 0),
+        (NONE_TODAY, [], 1),
         (NONE_TODAY, ["--min-throughput-ratio", "0.9"], 1),
         (NONE_TODAY, ["--min-suite-throughput-ratio", "0.9"], 1),
     ],

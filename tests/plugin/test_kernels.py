@@ -9,6 +9,8 @@ import pytest
 
 from pytest_ansorbench.measure import process_sets
 from pytest_ansorbench.measure.side_by_side import Span
+from pytest_ansorbench.records import Remeasurement
+from pytest_ansorbench.records.rebuilt_kernels import KernelSide
 from tests import interpreters
 from tests.faults import Doubling
 from tests.plugin.test_blame import HINT, message_of
@@ -66,6 +68,17 @@ def test_a_case_none_of_whose_kernels_works_fails_without_a_gate(benched):
         "doubling: today has no winner that is right: 1 of 1 winner run-timeout (no result after "
         "1e-05 s); --ansor-run-timeout is 1e-05: give more, e.g. --ansor-run-timeout 30"
     ) in outcome.out
+
+
+def test_kernels_that_have_nothing_to_be_held_to_are_undecided(benched, monkeypatch):
+    lost = Remeasurement(None, "run-error", (), "planted")
+    side = KernelSide("recorded", lost)
+    monkeypatch.setattr("pytest_ansorbench.kernels.rebuilding.recorded_side", lambda _: side)
+    gates = ["--ansor-min-throughput-ratio=0.9", "--ansor-min-suite-throughput-ratio=0.9"]
+    outcome = benched.bench(KERNELS, QUICK, *gates)
+    assert outcome.code == 0 and outcome.out.count("no kernel of the reference works") == 2
+    assert benched.bench(KERNELS, QUICK, *gates, "--ansor-strict").code == 1
+    assert benched.bench(KERNELS, QUICK).code == 0
 
 
 def test_a_file_of_kernels_that_cannot_be_written_fails_the_session(benched):
@@ -190,6 +203,8 @@ def test_what_cannot_be_is_refused_before_anything_runs(benched, words, message)
         "--ansor-autosave",
         "--ansor-control",
         "--ansor-learn=own",
+        "--ansor-max-early-search-ratio=1.0",
+        "--ansor-max-suite-search-ratio=0.9",
         "--ansor-reference-kernels=untuned",
         "--ansor-reference=saved.json",
         "--ansor-report=html:r.html",
@@ -197,6 +212,7 @@ def test_what_cannot_be_is_refused_before_anything_runs(benched, words, message)
         "--ansor-roofline",
         "--ansor-save=x",
         "--ansor-shard=1/2",
+        "--ansor-strategy=draft",
         "--ansor-toolchain=old=python",
     ],
 )

@@ -142,6 +142,33 @@ def test_a_result_that_could_not_be_written_is_in_the_journals_of_processes(proj
     assert len(project.json("result.json")["cases"]) == 1
 
 
+LAST_LOOK_FAILS = """
+import pytest
+from pytest_ansorbench.bench import Session
+from pytest_ansorbench.storage.entries import EndEntry
+from tests.disks import files_of_at_most
+
+def on_a_full_disk(session):
+    with files_of_at_most(10):
+        session._journal.append(EndEntry(1))
+
+def pytest_sessionstart(session):
+    if hasattr(session.config, "workerinput"):
+        patch = pytest.MonkeyPatch()
+        patch.setattr(Session, "finish", on_a_full_disk)
+        session.config.add_cleanup(patch.undo)
+"""
+
+
+def test_a_last_look_of_a_process_that_does_not_fit_fails_the_session(project):
+    fast = GIVES_UP.replace("compiles=False, fails_at=9", "")
+    project.write("conftest.py", CONFTEST + fast + LAST_LOOK_FAILS)
+    outcome = project.bench("-n1", "--ansor-save=main")
+    assert outcome.code == 1, outcome.text
+    assert "to go on where this stopped: --ansor-resume=0001" in outcome.out
+    assert not [*(project.root / ".ansor_bench").glob("*.json")]
+
+
 def test_what_does_not_fit_other_processes_is_told_and_the_rest_kept(pytestconfig, tmp_path):
     settings = Settings(files=FileSettings(storage=tmp_path))
     searches = Searches(pytestconfig, settings, [])

@@ -261,7 +261,9 @@ def test_before_the_repeats_that_were_asked_for_a_gate_is_open() -> None:
         (Estimate(2.0, 1.5, 2.5), True),
         (Estimate(1.5, 0.0, math.inf, "at-least"), True),
         (Estimate(math.inf, 0.0, math.inf), True),
-        (Estimate(0.8, 0.0, math.inf, "at-least"), False),
+        (Estimate(0.8, 0.0, math.inf, "at-least"), True),
+        (Estimate(1.2, 0.0, math.inf, "at-most"), False),
+        (Estimate(0.8, 0.0, math.inf), False),
         (Estimate(0.5, 0.0, math.inf, "at-most"), False),
     ],
 )

@@ -263,11 +263,14 @@ def test_what_a_killed_call_has_left_is_removed(place):
     assert place.quickly("models:product", "--trials", "2") == 0
     folder = place.out / ".database-left"
     folder.mkdir()
-    left = (folder / "records", place.out / f".{'0' * 32}.tmp", place.out / ".mine")
+    learnt = place.out / "learnt"
+    learnt.mkdir()
+    unfinished = (where / f".{'0' * 32}.tmp" for where in (place.out, learnt))
+    left = (folder / "records", *unfinished, place.out / ".mine")
     for path in left:
         path.touch()
     assert place.quickly("models:product", "--trials", "4") == 0
-    assert [path.exists() for path in (folder, *left)] == [False, False, False, True]
+    assert [path.exists() for path in (folder, *left)] == [False] * 4 + [True]
 
 
 @fast

@@ -75,21 +75,26 @@ def of_exported(exported: ExportedProgram, subject: str) -> IRModule:
 
     core = exported.run_decompositions()
     _require_nothing_written(core.graph_signature, subject)
-    _require_nothing_dropped(core, subject)
+    _require_nothing_drawn(core, subject)
     module: IRModule = from_exported_program(
         core, unwrap_unit_return_tuple=True, run_ep_decomposition=False
     )
     return module
 
 
-def _require_nothing_dropped(core: ExportedProgram, subject: str) -> None:
-    """TVM leaves dropout out, also where it is in training mode."""
+def _require_nothing_drawn(core: ExportedProgram, subject: str) -> None:
+    """TVM's programs draw nothing: it leaves dropout out, also where it is in training mode."""
+    import torch
+
     for node in core.graph.nodes:
-        if str(node.target) == "aten.native_dropout.default" and node.args[2]:
-            raise ImportFailed(
-                f"{subject}: its dropout is in training mode and draws at random; export it after "
-                ".eval()"
-            )
+        if torch.Tag.nondeterministic_seeded not in getattr(node.target, "tags", ()):
+            continue
+        if node.target is torch.ops.aten.native_dropout.default and not node.args[2]:
+            continue
+        raise ImportFailed(
+            f"{subject}: its {node.target} draws at random, which TVM's programs do not; export it "
+            "after .eval()"
+        )
 
 
 def _require_nothing_written(signature: Any, subject: str) -> None:

@@ -363,7 +363,8 @@ def test_inputs_that_are_no_tensors_are_refused(type_of_input, message):
             "its batch norm is in training mode and counts batches; export it after .eval",
         ),
         ("Writing", "it writes 'memory', which TVM's programs cannot; take that as an input and"),
-        ("Dropping", "its dropout is in training mode and draws at random; export it after .eval"),
+        ("Dropout", "its aten.native_dropout.default draws at random, which TVM's programs do"),
+        ("Dropout2d", "its aten.bernoulli.p draws at random, which TVM's programs do not; export"),
     ],
 )
 def test_what_is_not_all_in_its_outputs_is_refused(tmp_path, kind, message):
@@ -382,10 +383,11 @@ def test_what_is_not_all_in_its_outputs_is_refused(tmp_path, kind, message):
             self.memory.add_(x)
             return torch.relu(self.memory)
 
-    models = {"Counting": Counting, "Writing": Writing, "Dropping": torch.nn.Dropout}
-    model = models[kind]()
+    own = {"Counting": Counting, "Writing": Writing}
+    model = own[kind]() if kind in own else getattr(torch.nn, kind)()
     path = tmp_path / "odd.pt2"
-    torch.export.save(torch.export.export(model, (torch.zeros(3, 4),)), str(path))
+    x = torch.zeros((1, 3, 4, 4) if kind == "Dropout2d" else (3, 4))
+    torch.export.save(torch.export.export(model, (x,)), str(path))
     with pytest.raises(ImportFailed, match=message):
         workloads.from_exported_program(path).tasks()
 
