@@ -54,6 +54,10 @@ def _beside(other: str, why: str, fields: Iterable[str]) -> tuple[_Conflict, ...
     return tuple(_Conflict(field, other, f": {why}; leave one of the two out") for field in fields)
 
 
+def _beside_kernels(fields: Iterable[str]) -> tuple[_Conflict, ...]:
+    return _beside("kernels.result", "{other} searches nothing", fields)
+
+
 _THIS_MACHINES: Final = (
     "toolchains",
     "kernels.result",
@@ -88,7 +92,7 @@ _ONE_MACHINES: Final = (
     "files.learn",
 )
 _CONFLICTS: Final = (
-    *_beside("kernels.result", "{other} searches nothing", _OF_SEARCHES),
+    *_beside_kernels(_OF_SEARCHES),
     *_beside("kernels.result", "kernels of {other} are in no network", ("engine.caches=network",)),
     _needed("kernels.against", "kernels.result", _WHICH_KERNELS),
     _needed("kernels.variants", "kernels.result", _WHICH_KERNELS),
@@ -120,6 +124,16 @@ _CONFLICTS: Final = (
     *_beside("toolchains", "what it has learnt, arms of {other} do not know", ("files.learn",)),
     *_beside("replay", "a replay runs nothing that could go on", ("resume",)),
 )
+
+
+def check_searches(settings: Settings, fields: Iterable[str]) -> None:
+    """Refuse fields that are asked of searches where there are none.
+
+    Raises:
+        ConflictError: One of them is set beside kernels to make again.
+    """
+    for conflict in _beside_kernels(fields):
+        conflict.check(settings)
 
 
 def check_conflicts(settings: Settings) -> None:

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from pytest_ansorbench.options.conflicts import check_conflicts
+from pytest_ansorbench.options.conflicts import check_conflicts, check_searches
 from pytest_ansorbench.options.declarations import flag_of
+from pytest_ansorbench.options.resolve import is_on_command_line
 from pytest_ansorbench.options.settings import Settings
 from pytest_ansorbench.plugin import workers
 from pytest_ansorbench.plugin.refusals import usage
@@ -25,6 +26,7 @@ def check_session(config: pytest.Config, settings: Settings) -> None:
     """
     _check_processes(config, settings)
     usage(check_conflicts, settings)
+    usage(check_searches, settings, _asked_of_searches(config, settings))
     read = [*_read(settings, config.rootpath / settings.files.storage)]
     outputs = [("files.json", settings.files.json)]
     outputs += [("files.report", output.path) for output in settings.files.report]
@@ -39,6 +41,14 @@ def check_session(config: pytest.Config, settings: Settings) -> None:
             check_name(settings.files.save)
         except StorageError as error:
             raise pytest.UsageError(f"bad --ansor-save: {error}") from None
+
+
+def _asked_of_searches(config: pytest.Config, settings: Settings) -> Sequence[str]:
+    """Fields that the command line sets, and that are of no use to kernels; ini files may."""
+    fields = ["strategies", *(f"limits.{key}" for key in settings.limits)]
+    fields += [f"suite_limits.{key}" for key in settings.suite_limits]
+    of_searches = [field for field in fields if not field.endswith(".throughput_ratio")]
+    return [field for field in of_searches if is_on_command_line(config, field)]
 
 
 def _check_processes(config: pytest.Config, settings: Settings) -> None:

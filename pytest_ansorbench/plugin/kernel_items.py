@@ -13,7 +13,7 @@ from pytest_ansorbench.measure.engine import EngineError
 from pytest_ansorbench.measure.toolchain import toolchains
 from pytest_ansorbench.options.declarations import flag_of
 from pytest_ansorbench.options.refusals import in_options
-from pytest_ansorbench.options.resolve import is_on_command_line, resolve
+from pytest_ansorbench.options.resolve import resolve
 from pytest_ansorbench.options.settings import Settings
 from pytest_ansorbench.plugin import judging
 from pytest_ansorbench.plugin.blame import failures, usage_errors
@@ -56,7 +56,6 @@ class KernelBench:
             pytest.UsageError: There is none, or it keeps no schedules.
         """
         self._config, self._settings = config, settings
-        self._refuse_searches()
         self._notes: list[str] = []  # lines at the end of the summary
         flag, wanted = flag_of("kernels.result"), settings.kernels.result
         assert wanted is not None
@@ -73,22 +72,6 @@ class KernelBench:
         self._tests: dict[str, Settings] = {}  # by test, as its marker has them
         self._judgements: dict[str, tuple[judging.Judgement, ...]] = {}  # by test, of those made
         self._gates = (0, 0)  # on kernels and on suites, which false alarms are shared out among
-
-    def _refuse_searches(self) -> None:
-        """What the command line asks of searches would be asked of nobody; an ini file may have it.
-
-        Raises:
-            pytest.UsageError: It does.
-        """
-        settings = self._settings
-        fields = ["strategies", *(f"limits.{key}" for key in settings.limits)]
-        fields += [f"suite_limits.{key}" for key in settings.suite_limits]
-        for field in fields:
-            if is_on_command_line(self._config, field) and not field.endswith(".throughput_ratio"):
-                flag = flag_of("kernels.result")
-                raise pytest.UsageError(
-                    f"bad {flag_of(field)}: {flag} searches nothing; leave one of the two out"
-                )
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from types import MappingProxyType
 from typing import Any, Final, Literal
@@ -176,7 +176,7 @@ class BareRatio(Ratio):
     """A ratio without its interval."""
 
     def __str__(self) -> str:
-        return short_estimate_text(self.estimate)
+        return short_estimate_text(replace(self.estimate, low=0.0, high=math.inf))
 
     def fields(self) -> Fields:
         whole = Ratio(self.estimate).fields()

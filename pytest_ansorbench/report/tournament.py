@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import combinations
 from typing import Final
 
@@ -251,7 +250,7 @@ def _bare(ratio: Estimate) -> Cell:
     """A ratio without its interval, or one that has no ends."""
     if ratio.bound == "undefined":
         return Gap.UNKNOWN
-    return BareRatio(replace(ratio, low=0.0, high=math.inf))
+    return BareRatio(ratio)
 
 
 def _narrowed(pairs: Sequence[Duel], arm: str, most: int | None) -> Sequence[Duel]:

@@ -199,8 +199,7 @@ class _Draft:
         notes = [seen.candidate.payload for seen in batch]
         points = [self._space.point(note) for note in notes]
         gflops = [seen.gflops for seen in batch]
-        for point, measured in zip(points, gflops, strict=True):
-            known.gflops.append((taken.get(point, point), measured))
+        known.gflops += zip((taken.get(one, one) for one in points), gflops, strict=True)
         best = known.best_gflops
         predicted = [note["predicted"] for note in notes]
         self._decisions = {
